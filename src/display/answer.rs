@@ -1,8 +1,8 @@
-//! An answer on the screen: streamed markdown, reasoning as a quote, commands live and then one line.
+//! Rendering of an answer: streamed markdown, reasoning as a quote, commands live and then as one line.
 //!
-//! Finished lines are printed once and belong to the scrollback; only the tail (an unfinished block, a running command,
-//! the wait for the first word) is redrawn, when its owner says (`follow.rs`). On a terminal that cannot move its
-//! cursor nothing is drawn that would have to be redrawn.
+//! In: answer events and ticks (`follow.rs`). Out: finished lines, printed once, and a tail that is redrawn (an
+//! unfinished block, a running command, the wait for the first word). On a terminal that cannot move its cursor only
+//! final lines are printed.
 
 use std::time::{Duration, Instant};
 
@@ -26,49 +26,44 @@ use crate::text::columns as columns_of;
 use crate::text::escape::visible;
 use crate::text::{Line, counted, cut, indented};
 
-/// Lines of a changed file that are shown at once.
+/// Lines of a changed file that are shown without folding.
 const DIFF_LINES: usize = 20;
 
-/// A wait shorter than this shows nothing.
+/// Shorter waits show nothing.
 const SHOW_WAIT_AFTER: Duration = Duration::from_millis(400);
 
-/// A wait longer than this shows the time.
+/// Longer waits show the time.
 const SHOW_TIME_AFTER: Duration = Duration::from_secs(2);
 
-/// Columns before the second row of a line and those after it.
 const HANGING_INDENT: usize = 3;
 
-/// Lines typed ahead that are shown.
 const QUEUED: usize = 3;
 
-/// What is being streamed.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum StreamKind {
     Text(u64),
     Thought(u64),
 }
 
-/// An answer as it comes.
+/// Renders one answer while it is streamed.
 pub(super) struct AnswerView {
     screen: Screen,
     appearance: Appearance,
     pictures: Pictures,
     live: LiveRegion,
     stream: Option<(StreamKind, MarkdownStream)>,
-    /// What runs at this moment, and the plan.
+    /// Running work and the plan.
     progress: TurnProgress,
-    /// What a tool prints, from its first byte to the next thing that is shown.
+    /// Filter of a tool's output, from its first byte to the next other output.
     tool_output: Option<Filter>,
-    /// What was shown shortened last, whole.
+    /// Full text of the last output that was shown folded.
     folded: Option<String>,
-    /// Python blocks of the answer that stand on the screen; `None`: they show no numbers.
+    /// Number of Python blocks shown so far; `None` shows no numbers.
     blocks: Option<usize>,
     started: Instant,
-    /// The agent is still starting, in words.
     starting: Option<String>,
-    /// Something was printed: a blank line separates what comes next.
+    /// True once something was printed: a blank line precedes the next block.
     printed: bool,
-    /// What was typed meanwhile.
     ahead: Typeahead,
     dirty: bool,
 }
@@ -94,13 +89,12 @@ impl AnswerView {
         }
     }
 
-    /// Other programs wrote below: what is live begins again there.
+    /// Starts the live region anew after other programs wrote to the terminal.
     pub(super) fn on_resume(&mut self) {
         self.live = LiveRegion::new(self.screen.colour());
         self.dirty = true;
     }
 
-    /// Takes a piece of the answer.
     pub(super) fn on_event(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
         self.dirty = true;
         match event {
@@ -158,18 +152,18 @@ impl AnswerView {
         }
     }
 
-    /// A command or a tool (which has no id) runs from now on.
+    /// Starts a command or a tool (whose id is empty).
     fn on_start(&mut self, id: String, what: &str) -> Result<(), ScreenError> {
         self.settle()?;
         self.progress.start(id, what);
         Ok(())
     }
 
-    /// Redraws the tail when something changed, or the wait has to be shown.
+    /// Redraws the tail when something changed or the wait has to be shown.
     pub(super) fn tick(&mut self, ahead: Typeahead) -> Result<(), ScreenError> {
         self.dirty |= self.ahead != ahead;
         self.ahead = ahead;
-        // Nothing is drawn behind a line that a tool has not ended.
+        // No drawing after a line that a tool has not ended.
         if self
             .tool_output
             .as_ref()
@@ -186,7 +180,7 @@ impl AnswerView {
         Ok(())
     }
 
-    /// Something else is to be printed: the tail becomes final, the cursor stands at the start of a line.
+    /// Makes the tail final and puts the cursor at the start of a line, before other output.
     pub(super) fn settle(&mut self) -> Result<(), ScreenError> {
         if let Some(mut filter) = self.tool_output.take() {
             self.screen.end_cell(&mut filter, true)?;
@@ -194,7 +188,7 @@ impl AnswerView {
         self.settle_tail()
     }
 
-    /// Settles, and leaves a blank line to what was printed before: something of its own comes.
+    /// Settles, and prints a blank line after earlier output.
     pub(super) fn start_block(&mut self) -> Result<(), ScreenError> {
         self.settle()?;
         self.separate()?;
@@ -202,7 +196,7 @@ impl AnswerView {
         Ok(())
     }
 
-    /// What was shown shortened since the last time, whole.
+    /// Returns the full text of output that was folded since the last call.
     pub(super) fn take_folded(&mut self) -> Option<String> {
         self.folded.take()
     }
@@ -222,7 +216,7 @@ impl AnswerView {
         self.screen.flush()
     }
 
-    /// The last lines: how it ended, what it cost.
+    /// Prints the last lines: the outcome and the cost of the turn.
     pub(super) fn on_end(
         &mut self,
         outcome: &TurnOutcome,
@@ -276,7 +270,7 @@ impl AnswerView {
         Ok(())
     }
 
-    /// A blank line between what was printed and what comes.
+    /// Prints a blank line after earlier output.
     fn separate(&mut self) -> Result<(), ScreenError> {
         match self.printed {
             true => self.screen.write_trusted(b"\n"),
@@ -332,7 +326,7 @@ impl AnswerView {
         self.screen.flush()
     }
 
-    /// What was typed meanwhile: below the answer, until the editor has it.
+    /// Rows of the typeahead, shown below the answer until the editor takes it.
     fn ahead_rows(&self, columns: usize) -> Vec<Line> {
         let mut rows = Rows::new(columns);
         let dim = Style::new().dimmed();
@@ -352,7 +346,7 @@ impl AnswerView {
         rows.into_rows()
     }
 
-    /// Prints what is settled, each picture below the block that names it, and leaves `live` below all of it.
+    /// Prints settled lines, each picture below the block that names it, and draws `live` below.
     fn lines_and_pictures(
         &mut self,
         frame: &MarkdownFrame,
@@ -377,7 +371,7 @@ impl AnswerView {
         self.screen.write_trusted(&bytes)
     }
 
-    /// A picture, at the start of a line; what is not drawn has been named by the text already.
+    /// Draws a picture at the start of a line; one that is not drawn is named by the text already.
     fn picture(&mut self, picture: &PictureSource) -> Result<(), ScreenError> {
         if !self.pictures.are_drawn(&self.screen) {
             return Ok(());
@@ -392,13 +386,12 @@ impl AnswerView {
         }
     }
 
-    /// `🔧 f(x=1) => 2`.
     fn tool_line(&mut self, text: &str) -> Result<(), ScreenError> {
         self.line(&format!("🔧 {text}"), Style::new())
     }
 
-    /// The plan: a block below the answer while it goes on, lines that stay when it does not. Where nothing can be
-    /// drawn again, lines each time it is another.
+    /// Shows the plan: a live block while it is open, final lines when it is done. On a terminal that cannot redraw,
+    /// lines at each change.
     fn on_plan(&mut self, steps: &[PlanStep]) -> Result<(), ScreenError> {
         let other = self.progress.set_plan(steps);
         match other && !(self.screen.is_rich() && self.progress.plan_is_open()) {
@@ -412,7 +405,6 @@ impl AnswerView {
         lines.try_for_each(|(line, style)| self.line(&line, style))
     }
 
-    /// Work of the agent's own: live while it goes on, then a line.
     fn on_activity(&mut self, activity: &Activity) -> Result<(), ScreenError> {
         self.settle()?;
         match self.progress.on_activity(activity) {
@@ -421,7 +413,7 @@ impl AnswerView {
         }
     }
 
-    /// The agent is still starting: a row while it does, or a line where nothing can be drawn again.
+    /// Shows that the agent is starting: as a live row, or as a line on a terminal that cannot redraw.
     fn on_agent_starting(&mut self, message: Option<String>) -> Result<(), ScreenError> {
         if let Some(line) = &message
             && !self.screen.is_rich()
@@ -432,7 +424,7 @@ impl AnswerView {
         Ok(())
     }
 
-    /// Prints one final line of foreign text; what does not fit in a row stands a little further in.
+    /// Prints one final line of untrusted text; rows after the first are indented.
     fn line(&mut self, text: &str, style: Style) -> Result<(), ScreenError> {
         self.settle()?;
         let width = usize::from(self.screen.size().columns);
@@ -447,7 +439,6 @@ impl AnswerView {
         self.screen.flush()
     }
 
-    /// Output of a tool, above the tail.
     pub(super) fn output(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
         self.settle_tail()?;
         let filter = self
@@ -461,7 +452,7 @@ impl AnswerView {
 }
 
 impl AnswerView {
-    /// Changed files: each with its diff, a long one shortened.
+    /// Prints changed files with their diffs, long ones folded.
     fn on_files_changed(&mut self, changes: &[FileChange]) -> Result<(), ScreenError> {
         self.settle()?;
         let width = usize::from(self.screen.size().columns);
@@ -495,7 +486,6 @@ impl AnswerView {
         self.screen.flush()
     }
 
-    /// A file was written: a line; what has changed in it is opened.
     fn on_file_written(&mut self, written: &FileWritten) -> Result<(), ScreenError> {
         self.settle()?;
         let mut rows = Rows::new(usize::from(self.screen.size().columns));
@@ -514,7 +504,7 @@ impl AnswerView {
         if rows.len() > 1 {
             let colour = self.screen.colour();
             let lines: Vec<String> = rows.iter().map(|line| line.to_ansi(colour)).collect();
-            // Several of them are opened together.
+            // Several of them are unfolded together.
             let folded = self.folded.get_or_insert_default();
             if !folded.is_empty() {
                 folded.push('\n');

@@ -1,8 +1,8 @@
-//! A cell on the screen: its bytes through its filter, values by their best form, tracebacks.
+//! Rendering of a cell: its bytes through its filter, values by their best form, tracebacks.
 //!
-//! In go the events of one cell (or of tools that print during a turn); out goes what the user sees. Bytes of a program
-//! that owns the terminal for the moment (`foreign`) are let through as they are; everything else passes the filter.
-//! Pictures are drawn below their label; one that succeeds another may wait (`picture/animation.rs`).
+//! In: events of one cell (or of tools that print during a turn). Out: bytes on the screen. Bytes of a program that
+//! owns the terminal (`foreign`) pass unchanged; everything else is filtered. Pictures are drawn below their label;
+//! one that follows another may be delayed (`picture/animation.rs`).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,27 +18,24 @@ use crate::runtime;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 
-/// What one cell has put on the screen.
 pub(super) struct CellView {
     screen: Screen,
     appearance: Appearance,
     pictures: Pictures,
     animation: Animation<PendingPicture>,
     filter: Filter,
-    /// What it may do to the terminal.
     policy: Policy,
     guard: Option<Arc<TerminalGuard>>,
-    /// Bytes are being let through.
+    /// A program owns the terminal and its bytes pass unchanged.
     foreign: bool,
-    /// The last bytes let through did not end a line.
+    /// The last unfiltered bytes did not end a line.
     foreign_open: bool,
 }
 
-/// A picture and what stands with it.
 #[derive(Debug)]
 struct PendingPicture {
     picture: PictureSource,
-    /// The text of the value, for a terminal that draws nothing.
+    /// Text of the value, for terminals that draw no pictures.
     text: String,
 }
 
@@ -62,13 +59,12 @@ impl CellView {
         }
     }
 
-    /// What comes is of a command of the user's own shell.
+    /// Switches to the policy for commands of the user's own shell.
     pub(super) fn set_shell_policy(&mut self) {
         self.policy = Policy::Shell;
         self.filter = Filter::new(self.policy);
     }
 
-    /// Bytes as they come.
     pub(super) fn output(&mut self, bytes: &[u8], foreign: bool) -> Result<(), ScreenError> {
         self.set_foreign(foreign)?;
         if !bytes.is_empty() {
@@ -85,31 +81,31 @@ impl CellView {
         self.screen.write_cell(&mut self.filter, bytes)
     }
 
-    /// A program of the cell has the terminal.
+    /// True while a program of the cell owns the terminal.
     pub(super) fn lends_terminal(&self) -> bool {
         self.foreign
     }
 
-    /// The cursor stands in an empty row below everything the cell has written.
+    /// True when the cursor is in an empty row below everything the cell has written.
     pub(super) fn is_at_empty_row(&self) -> bool {
         !self.foreign && !self.foreign_open && self.filter.at_line_start()
     }
 
-    /// A program that owns the terminal does its own line ends: ours are switched off for its time.
+    /// Switches the terminal's output mode: a program that owns the terminal makes its own line ends.
     fn set_foreign(&mut self, foreign: bool) -> Result<(), ScreenError> {
         if self.foreign != foreign {
             self.foreign = foreign;
             self.screen.flush()?;
             if let Some(guard) = &self.guard {
                 guard.set_raw_output(foreign);
-                // A program with the terminal to itself says how it wants pastes.
+                // A program that owns the terminal chooses its own paste mode.
                 self.screen.set_input_reports(!foreign)?;
             }
         }
         Ok(())
     }
 
-    /// A value (`Out[n]: `) or a display.
+    /// Renders a value (`Out[n]: `) or a display.
     pub(super) fn display(&mut self, display: &runtime::DisplayData) -> Result<(), ScreenError> {
         self.start_line()?;
         match display.execution_count {
@@ -122,7 +118,7 @@ impl CellView {
         }
     }
 
-    /// Help text, as it is.
+    /// Prints help text without paging.
     pub(super) fn page(&mut self, bundle: &MimeBundle) -> Result<(), ScreenError> {
         self.start_line()?;
         self.bundle(bundle, "", false)
@@ -154,7 +150,7 @@ impl CellView {
             }
             TerminalForm::Plain(text) | TerminalForm::Json { tree: text, .. } => {
                 self.screen.write_trusted(painted.as_bytes())?;
-                // As IPython: a value of several lines begins below its label.
+                // As in IPython, a value of several lines begins below its label.
                 if !label.is_empty() && text.trim_end().contains('\n') {
                     self.screen.write_trusted(b"\n")?;
                 }
@@ -176,7 +172,7 @@ impl CellView {
         }
     }
 
-    /// A picture: below its label, in the place of its predecessor, or when its time has come.
+    /// Draws a picture below its label, in place of its predecessor, or delays it.
     fn picture(
         &mut self,
         pending: PendingPicture,
@@ -206,7 +202,7 @@ impl CellView {
             }
             PictureOutput::Text(line) => {
                 self.animation.on_other_output();
-                // The value's text ends by naming the kind of picture, which the line does better.
+                // The value's text ends with the name of the format, which the line replaces.
                 let shown = match pending.text.rsplit_once('\n') {
                     Some((text, last)) if last.starts_with("[image/") => format!("{text}\n{line}"),
                     _ => line,
@@ -216,12 +212,10 @@ impl CellView {
         }
     }
 
-    /// Whether a picture waits for its time.
     pub(super) fn is_live(&self) -> bool {
         self.animation.has_pending()
     }
 
-    /// Draws the picture whose time has come.
     pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
         match self.animation.due(Instant::now()) {
             Some(pending) => {
@@ -233,7 +227,6 @@ impl CellView {
         }
     }
 
-    /// Draws the picture that still waits: nothing else comes.
     fn draw_pending(&mut self) -> Result<(), ScreenError> {
         match self.animation.take_pending() {
             Some(pending) => self.draw(&pending),
@@ -241,7 +234,7 @@ impl CellView {
         }
     }
 
-    /// Text of a value: its own colours, nothing else, and a newline at the end.
+    /// Writes the text of a value: its own colours, no other sequences, and a newline at the end.
     fn write_lines(&mut self, text: &str) -> Result<(), ScreenError> {
         let mut filter = Filter::new(Policy::Cell);
         self.screen
@@ -250,7 +243,6 @@ impl CellView {
         self.screen.end_cell(&mut filter, true)
     }
 
-    /// A traceback.
     pub(super) fn on_error(&mut self, error: &CellError) -> Result<(), ScreenError> {
         self.start_line()?;
         self.draw_pending()?;
@@ -262,7 +254,7 @@ impl CellView {
         Ok(())
     }
 
-    /// The output so far is to be cleared: what has scrolled cannot be, so a fresh line is begun.
+    /// Handles `clear_output`: scrolled lines cannot be cleared, so the next output starts on a fresh line.
     pub(super) fn clear(&mut self) -> Result<(), ScreenError> {
         self.start_line()?;
         self.animation.on_clear();
@@ -270,7 +262,6 @@ impl CellView {
         Ok(())
     }
 
-    /// The cell ended.
     pub(super) fn end(&mut self) -> Result<(), ScreenError> {
         self.start_line()?;
         self.draw_pending()?;
@@ -278,7 +269,6 @@ impl CellView {
         self.screen.flush()
     }
 
-    /// Puts the cursor at the start of a line.
     pub(super) fn start_line(&mut self) -> Result<(), ScreenError> {
         self.set_foreign(false)?;
         if std::mem::take(&mut self.foreign_open) {

@@ -1,7 +1,7 @@
-//! Basic colours for the text being typed: which bytes are keywords, strings, numbers, comments.
+//! Colours of the text being typed: byte ranges of keywords, strings, numbers, comments.
 //!
-//! One pass over the text, tolerant of anything half-typed. Prompts are plain; magic and shell lines have one colour.
-//! Absent on purpose: syntax. (The line scanner of `input` decides where statements end; this only paints.)
+//! In: the text, possibly incomplete. Out: spans that cover it, in one pass. Prompts are plain; magic and shell
+//! lines have one colour. Absent on purpose: syntax (the line scanner of `input` decides where statements end).
 
 use std::ops::Range;
 
@@ -19,10 +19,10 @@ const KEYWORDS: [&str; 38] = [
     "try", "type", "while", "with", "yield",
 ];
 
-/// Soft keywords: names elsewhere, painted only at the start of a line.
+/// Soft keywords: names elsewhere, coloured only at the start of a line.
 const SOFT_KEYWORDS: [&str; 3] = ["case", "match", "type"];
 
-/// The spans of `text`, in order, covering all of it.
+/// Returns the spans of `text`, in order, covering all of it.
 pub(super) fn paint(text: &str, prompt_mode: bool) -> Vec<(Range<usize>, Style)> {
     let mode = if prompt_mode {
         Mode::Prompts
@@ -106,7 +106,7 @@ impl Highlighter<'_> {
         }
     }
 
-    /// Paints the next `length` bytes, joining them to the span before when the style is the same.
+    /// Colours the next `length` bytes; joins them to the previous span when the style is the same.
     fn take(&mut self, length: usize, style: Style) {
         let end = self.at + length;
         match self.spans.last_mut() {
@@ -126,7 +126,7 @@ fn word_length(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// Bytes of the string literal `text` starts with, to the end of the line or text when it does not end.
+/// Bytes of the string literal at the start of `text`, up to the end of the line or text when it is not closed.
 fn string_length(text: &str) -> usize {
     let quote = &text[..1];
     let triple = quote.repeat(3);

@@ -1,6 +1,7 @@
 //! Events of a run that arrive while a question is open: deferred, and rendered afterwards in the same order.
 //!
-//! Invariant: an event that ends the question takes effect at once; otherwise nobody could answer it any more.
+//! Invariant: an event that ends the question takes effect at once, since the question could not be answered any
+//! more.
 
 use std::collections::VecDeque;
 
@@ -8,10 +9,9 @@ use super::question_prompt::QuestionPrompt;
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, CellEvent, EndEvent, QuestionEvent, SessionEvent};
 
-/// With so many deferred events, no further ones are taken.
+/// Most deferred events; when they are reached the caller stops reading events.
 const MAX_EVENTS: usize = 512;
 
-/// Events that wait for the end of a question.
 #[derive(Default)]
 pub(super) struct DeferredEvents {
     events: VecDeque<SessionEvent>,
@@ -22,7 +22,7 @@ impl DeferredEvents {
         self.events.len() >= MAX_EVENTS
     }
 
-    /// The next event, unless a question is open.
+    /// Returns the next event, unless a question is open.
     pub(super) fn next(&mut self, prompt: &QuestionPrompt) -> Option<SessionEvent> {
         self.events.pop_front_if(|_| !prompt.is_open())
     }
@@ -51,9 +51,9 @@ impl DeferredEvents {
             | SessionEvent::Answer(AnswerEvent::ToolRan { .. } | AnswerEvent::Denied { .. }) => {
                 prompt.close_input()?;
             }
-            // The end of the command brings all of it.
+            // The end of the command has the whole output.
             SessionEvent::Answer(AnswerEvent::CommandOutput { .. }) => return Ok(()),
-            // All else waits as it is.
+            // All other events are deferred unchanged.
             SessionEvent::Begin(_)
             | SessionEvent::Cell(
                 CellEvent::Started
@@ -77,7 +77,7 @@ impl DeferredEvents {
         Ok(())
     }
 
-    /// Drops every question, open or deferred: nobody waits for an answer any more.
+    /// Drops every question, open or deferred, when answers are not needed any more.
     pub(super) fn drop_questions(
         &mut self,
         prompt: &mut QuestionPrompt,

@@ -1,9 +1,9 @@
 //! Changes of files as coloured rows.
 //!
-//! In: what an agent changed or wants to change: the content of a new or deleted file, the hunks of an updated one
-//! (unified diff), made of its old and new text where that is what is known. Out: a head with path, kind and counts,
-//! then every line of it: what goes is red, what comes and stays has the colours of its language, in a notebook that of
-//! code cells alone. All of it is foreign.
+//! In: a change: the content of a new or deleted file, or the hunks of an updated one (unified diff, made from its
+//! old and new text where these are known). Out: a head with path, kind and counts, then the lines: removed ones
+//! red, added and unchanged ones highlighted by their language; in a notebook only code cells are. All text is
+//! untrusted.
 
 use nu_ansi_term::{Color, Style};
 
@@ -14,7 +14,6 @@ use crate::text::MARKED;
 use crate::text::escape::visible;
 use crate::text::expand_tabs;
 
-/// What one line of a diff is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Added,
@@ -23,7 +22,6 @@ enum LineKind {
     Context,
 }
 
-/// The head: `update src/a.py +2 -1`.
 pub(super) fn head(change: &FileChange) -> String {
     let text = change.change.text();
     let lines: Vec<LineKind> = lines(change, &text).map(|(kind, _)| kind).collect();
@@ -37,7 +35,7 @@ pub(super) fn head(change: &FileChange) -> String {
     )
 }
 
-/// Adds the lines of `change`, indented; at most `most` of them. Returns how many were left out.
+/// Adds the lines of `change`, indented, at most `most` of them. Returns how many were left out.
 pub(super) fn body(
     change: &FileChange,
     most: usize,
@@ -67,16 +65,14 @@ pub(super) fn body(
     left_out
 }
 
-/// The colours of the lines a change leaves.
 struct DiffColours {
     painter: CodePainter,
     state: CodeState,
-    /// Of a notebook: the cell the line stands in is code, as far as that is known.
+    /// In a notebook: true while the lines belong to a code cell, as far as known.
     cell: Option<bool>,
 }
 
 impl DiffColours {
-    /// Those of the language that the suffix names.
     fn for_path(path: &str, appearance: &Appearance) -> Option<Self> {
         let (_, suffix) = path.rsplit_once('.').filter(|_| appearance.colour)?;
         let notebook = suffix.eq_ignore_ascii_case("ipynb");
@@ -89,7 +85,8 @@ impl DiffColours {
         })
     }
 
-    /// The runs of a line that comes or stays; what has no colour of its own gets `style`. `None`: it is not painted.
+    /// Returns the runs of an added or unchanged line, with `style` where the language has no colour; `None` for
+    /// lines without highlighting.
     fn line(&mut self, kind: LineKind, line: &str, style: Style) -> Option<Vec<(String, Style)>> {
         let is_mark = self.cell.is_some() && line.starts_with("# %% [");
         if kind == LineKind::Header || is_mark {
@@ -117,7 +114,7 @@ impl DiffColours {
     }
 }
 
-/// Each line of `text`, which is that of `change`, with what it is, without its sign.
+/// Lines of `text`, the text of `change`, with their kind and without their sign.
 fn lines<'a>(change: &FileChange, text: &'a str) -> impl Iterator<Item = (LineKind, &'a str)> {
     let whole = match &change.change {
         Change::Added(_) => Some(LineKind::Added),

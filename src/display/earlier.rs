@@ -1,9 +1,8 @@
-//! The end of an earlier conversation, as it stood on the screen: before the first prompt of a session that is taken
-//! up.
+//! The end of an earlier conversation, shown before the first prompt of a resumed session.
 //!
-//! In: an [`SessionTail`] and a size. Out: rows that fit the screen: one that says which session it is, then the last
-//! entries with their labels, outputs and rendered answers. All texts are foreign: escaped. A long source or output
-//! is shortened in its middle, a long answer begins further up; no more is laid out than fits.
+//! In: a [`SessionTail`] and a size. Out: rows that fit the screen: one that names the session, then the last
+//! entries with their labels, outputs and rendered answers. All texts are untrusted and escaped. A long source or
+//! output is shortened in its middle, of a long answer the end is shown; no more is laid out than fits.
 
 use nu_ansi_term::{Color, Style};
 
@@ -18,26 +17,25 @@ use crate::session::{SessionTail, TailEntry};
 use crate::text::escape::visible;
 use crate::text::{Line, columns, cut};
 
-/// Rows left for what is said above and below, and the prompt.
+/// Rows reserved for the lines above and below, and for the prompt.
 const OTHERS: usize = 7;
 
-/// Columns from which on what is said below needs no wrapping.
+/// Width in columns from which the lines below need no wrapping.
 const WIDE: usize = 76;
 
-/// Rows of entries, however small the screen is.
+/// Rows of entries on any screen, however small.
 const LEAST: usize = 5;
 
-/// Rows of a source or an output at most: its beginning and its end.
+/// Rows shown of each end of a long source or output.
 const HEAD: usize = 8;
 const TAIL: usize = 3;
 
-/// How all of it is shown.
 const ALL: &str = "%ipycodex history";
 
-/// Shows the end of an earlier conversation.
+/// Prints the end of an earlier conversation.
 ///
 /// # Errors
-/// When nothing can be written any more.
+/// The screen cannot be written.
 pub fn show_earlier(
     screen: &Screen,
     appearance: &Appearance,
@@ -49,7 +47,7 @@ pub fn show_earlier(
 
 fn rows(earlier: &SessionTail, size: TerminalSize, appearance: &Appearance) -> Vec<Line> {
     let width = usize::from(size.columns).max(2);
-    // What is said below takes more rows where they are short.
+    // On a narrow screen the lines below take more rows.
     let others = if width < WIDE { OTHERS + 4 } else { OTHERS };
     let mut room = usize::from(size.rows).saturating_sub(others).max(LEAST);
     let mut blocks: Vec<Vec<Line>> = Vec::new();
@@ -79,8 +77,8 @@ fn rows(earlier: &SessionTail, size: TerminalSize, appearance: &Appearance) -> V
     all
 }
 
-/// `── session 43 · name · started 2026-07-01 10:22 · 12 cells, 3 prompts ──`; what does not fit is left out, the
-/// number last.
+/// Returns `── session 43 · name · started 2026-07-01 10:22 · 12 cells, 3 prompts ──`; parts that do not fit are
+/// left out, the number last.
 fn header(earlier: &SessionTail, width: usize) -> Line {
     let number = format!("session {}", earlier.session);
     let name = earlier.name.as_deref().map(visible).unwrap_or_default();
@@ -119,7 +117,7 @@ fn header(earlier: &SessionTail, width: usize) -> Line {
     line
 }
 
-/// The rows of one entry; an answer that has more than `room` shows its end.
+/// Returns the rows of one entry; of an answer longer than `room` rows, its end.
 fn block(entry: &TailEntry, width: usize, room: usize, appearance: &Appearance) -> Vec<Line> {
     let mut block = Vec::new();
     if entry.hidden {
@@ -156,7 +154,7 @@ fn block(entry: &TailEntry, width: usize, room: usize, appearance: &Appearance) 
         if let Some(value) = value {
             let label = format!("Out[{}]: ", entry.line);
             let label = (label.as_str(), Color::Red.normal());
-            // As IPython: a value of several lines begins below its label.
+            // As in IPython, a value of several lines begins below its label.
             let below = value.contains('\n');
             output.labelled(label, if below { "" } else { value }, Style::new());
             if below {
@@ -171,7 +169,7 @@ fn block(entry: &TailEntry, width: usize, room: usize, appearance: &Appearance) 
     block
 }
 
-/// What a cell showed before its value, the value, and what came after it; without the ends of their last lines.
+/// Output before the cell's value, the value, and output after it; without newlines at their ends.
 fn parts(entry: &TailEntry) -> (&str, Option<&str>, &str) {
     let text = entry.shown.as_str();
     let placed = entry.value.clone().and_then(|range| {
@@ -195,7 +193,6 @@ fn parts(entry: &TailEntry) -> (&str, Option<&str>, &str) {
     }
 }
 
-/// Beginning and end of what is long.
 fn shortened(rows: Vec<Line>) -> Vec<Line> {
     let hidden = rows.len().saturating_sub(HEAD + TAIL);
     if hidden < 2 {

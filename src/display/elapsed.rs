@@ -1,10 +1,10 @@
-//! Long work shows itself: the time a run has taken, in the terminal's title and, while it prints nothing, in a line;
-//! with it what was typed ahead. What a cell took stays below it. The time in which it waited for keys is the user's.
+//! Elapsed time of a run: in the terminal's title and, while nothing is printed, in a transient line together with
+//! the typeahead; the duration of a long cell stays below it. Time spent waiting for keys is not counted.
 //!
-//! In: the events of a run (when it begins, prints and ends), whether it waits for keys, and the clock. Out: a title
-//! and a passing line through the one writer, once a second. Invariants: nothing before two seconds; the line stands
-//! in an empty row only, never where an answer is typed, and is gone before anything else is written (the writer sees
-//! to that); the title is given back at the end.
+//! In: the events of a run, whether it waits for keys, and the clock. Out: a title and a transient line through the
+//! screen, once a second. Invariants: nothing before two seconds; the line is shown in an empty row only, never
+//! where the user types an answer, and is erased before other output (by the screen); the title is restored at the
+//! end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,20 +18,18 @@ use crate::session::{BeginEvent, CellEvent, EndEvent, RunKind, SessionEvent};
 use crate::text::cut;
 use crate::text::escape::visible;
 
-/// Work that takes less shows nothing.
+/// Shorter runs show nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Between two looks at whether keys are waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The clock of what runs.
 pub(super) struct Elapsed {
     screen: Screen,
     keyboard: Option<Arc<dyn Keyboard>>,
     running: Option<RunningInput>,
-    /// What the cell that ended took, when that was long.
+    /// Duration of the cell that ended, if it was long.
     took: Option<Duration>,
 }
 
@@ -39,27 +37,26 @@ struct RunningInput {
     /// `In [3]`.
     label: String,
     since: Instant,
-    /// The last time something was printed.
+    /// Time of the last output.
     printed: Instant,
-    /// When it is looked at next.
     next: Instant,
     titled: bool,
-    /// How far it is, in its own words.
+    /// Progress reported by the running code.
     status: Option<String>,
-    /// The last look at whether it waits for keys.
+    /// Time of the last check for a wait for keys.
     looked: Instant,
-    /// It waits for keys since then.
+    /// Start of the current wait for keys.
     waits: Option<Instant>,
-    /// How long it has waited for keys before that.
+    /// Total of earlier waits for keys.
     waited: Duration,
 }
 
 impl RunningInput {
-    /// Whether it waits for keys now, the last of which was pressed `quiet` ago.
+    /// Records whether the run waits for keys; the last key was pressed `quiet` ago.
     fn observe_wait(&mut self, waits: bool, quiet: Duration) {
         let now = Instant::now();
         match self.waits {
-            // It has asked before it waits.
+            // The prompt was printed before the wait began.
             None if waits => self.waits = Some(self.looked.max(self.printed)),
             Some(since) if !waits => {
                 self.waited += (now - since).saturating_sub(quiet);
@@ -70,7 +67,7 @@ impl RunningInput {
         self.looked = now;
     }
 
-    /// The time it has taken, without what it has waited for keys, the last of which was pressed `quiet` ago.
+    /// Elapsed time without waits for keys; the last key was pressed `quiet` ago.
     fn taken(&mut self, quiet: Duration) -> Duration {
         self.observe_wait(false, quiet);
         self.since.elapsed().saturating_sub(self.waited)
@@ -78,7 +75,7 @@ impl RunningInput {
 }
 
 impl Elapsed {
-    /// `keyboard`: knows when the last key was pressed.
+    /// `keyboard` knows the time of the last key.
     pub(super) fn new(screen: Screen, keyboard: Option<Arc<dyn Keyboard>>) -> Self {
         Elapsed {
             screen,
@@ -88,7 +85,7 @@ impl Elapsed {
         }
     }
 
-    /// Takes an event of the run; a cell `in_turn` ends no run.
+    /// Takes an event of the run; the end of a cell `in_turn` does not end the run.
     pub(super) fn on_event(
         &mut self,
         event: &SessionEvent,
@@ -133,7 +130,6 @@ impl Elapsed {
         }
     }
 
-    /// The input of this In number begins.
     fn begin(&mut self, line: u32) {
         let now = Instant::now();
         let titled = self.running.take().is_some_and(|earlier| earlier.titled);
@@ -150,7 +146,6 @@ impl Elapsed {
         });
     }
 
-    /// What runs says how far it is: that is seen at once.
     fn set_status(&mut self, text: &str) -> Result<(), ScreenError> {
         let Some(running) = &mut self.running else {
             return Ok(());
@@ -163,14 +158,12 @@ impl Elapsed {
         }
     }
 
-    /// Something was printed.
     fn on_printed(&mut self) {
         if let Some(running) = &mut self.running {
             running.printed = Instant::now();
         }
     }
 
-    /// The end: the line goes, the title is given back.
     pub(super) fn end(&mut self) -> Result<(), ScreenError> {
         match self.running.take() {
             Some(running) => {
@@ -186,7 +179,7 @@ impl Elapsed {
         }
     }
 
-    /// How long it took, when that was long and there is a terminal to show it on.
+    /// Elapsed time, if it was long and there is a terminal to show it on.
     fn taken(&mut self) -> Option<Duration> {
         let running = self.running.as_mut().filter(|_| self.screen.is_rich())?;
         let quiet = self
@@ -196,7 +189,7 @@ impl Elapsed {
         Some(running.taken(quiet.unwrap_or_default())).filter(|taken| *taken >= PATIENCE)
     }
 
-    /// Says what a cell took that is over, if that was long; it stays, below what the cell has shown.
+    /// Prints the duration of the cell that ended below its output, if it was long.
     pub(super) fn print_duration(&mut self) -> Result<(), ScreenError> {
         let Some(taken) = self.took.take() else {
             return Ok(());
@@ -208,7 +201,7 @@ impl Elapsed {
         self.screen.flush()
     }
 
-    /// How long nothing has to be looked at; `None`: nothing runs, or nothing can be shown.
+    /// Time until the next tick; `None` when nothing runs or nothing can be shown.
     pub(super) fn until_tick(&self) -> Option<Duration> {
         let running = self.running.as_ref().filter(|_| self.screen.is_rich())?;
         let look = self
@@ -219,7 +212,8 @@ impl Elapsed {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Shows the time when it is due; the line only where the row is `free`, the title unless the terminal is `lent`.
+    /// Shows the time when it is due; the line only where the row is `free`, the title unless the terminal is
+    /// `lent`.
     pub(super) fn tick(
         &mut self,
         free: bool,
@@ -244,7 +238,7 @@ impl Elapsed {
             self.screen
                 .set_title(Some(&format!("⏳ {time} · {}", running.label)))?;
         }
-        // Ticks fall on whole seconds, what is printed between them.
+        // Ticks fall on whole seconds, output between them.
         let quiet = now - running.printed + SECOND / 4 >= PATIENCE;
         let status = running.status.take();
         let stands = free && !lent && !ahead.input_awaited;
@@ -267,7 +261,7 @@ impl Elapsed {
     }
 }
 
-/// What was typed ahead, in at most this many rows; the last row is the newest.
+/// Rows of the typeahead, at most `most`, the newest last.
 pub(super) fn queued_rows(ahead: &Typeahead, most: usize, width: usize) -> Vec<String> {
     let back = if ahead.typed.is_empty() {
         " (Up takes it back)"
@@ -298,7 +292,7 @@ fn whole_seconds(taken: Duration) -> u32 {
     u32::try_from(taken.as_secs()).unwrap_or(u32::MAX - 1)
 }
 
-/// `2.4 s`, `3 min 5 s`, `2 h 3 min`: when it is over.
+/// A duration at the end of a run: `2.4 s`, `3 min 5 s`, `2 h 3 min`.
 fn precise_time(taken: Duration) -> String {
     if taken < SECOND * 60 {
         format!("{:.1} s", taken.as_secs_f64())
@@ -307,7 +301,7 @@ fn precise_time(taken: Duration) -> String {
     }
 }
 
-/// `12 s`, `3 min 5 s`, `2 h 3 min`.
+/// A duration in whole seconds: `12 s`, `3 min 5 s`, `2 h 3 min`.
 pub(super) fn time(taken: Duration) -> String {
     let seconds = taken.as_secs();
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);

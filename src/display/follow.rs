@@ -1,64 +1,63 @@
-//! The renderer of a run ([`RunRenderer`]), and [`follow`], which feeds it the events of a run in order until the end
-//! and redraws its live rows in time.
+//! The renderer of a run ([`RunRenderer`]), and [`follow`], which passes it the events of a run in order until the
+//! end and redraws its live rows.
 //!
-//! A change is drawn at once when the last drawing is a tick ago, else when it is; without changes the view is asked
-//! now and then (a wait has to show that it goes on), and at every tick while the user is asked something. Written
-//! bytes are flushed whenever nothing more is at hand.
+//! A change is drawn at once when the last drawing is at least one tick old, else at the next tick; without changes
+//! the renderer is ticked every [`IDLE`] (a wait has to show that it goes on), and at every tick while a question is
+//! open. Output is flushed whenever no event is pending.
 
 use std::time::{Duration, Instant};
 
 use crate::screen::{Screen, ScreenError};
 use crate::session::{NextEvent, Run, SessionEvent};
 
-/// The shortest time between two drawings: 60 a second.
+/// Shortest time between two drawings: 60 a second.
 const TICK: Duration = Duration::from_millis(16);
 
-/// How often a view without changes is asked.
+/// Interval of ticks without changes.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// Renders a run to some destination.
 pub trait RunRenderer {
     /// Renders an event.
     ///
     /// # Errors
-    /// When nothing can be written any more.
+    /// The destination cannot be written.
     fn on_event(&mut self, event: SessionEvent) -> Result<(), ScreenError>;
 
-    /// Something is shown that has to be redrawn from time to time.
+    /// True while something is shown that has to be redrawn from time to time.
     fn is_live(&self) -> bool;
 
-    /// How long nothing has to be redrawn, though it is not live; `None`: until the next event.
+    /// Time until the next redraw of a renderer that is not live; `None`: not before the next event.
     fn until_redraw(&self) -> Option<Duration> {
         None
     }
 
-    /// The user is being asked: ticks must come often.
+    /// True while a question is open, which needs frequent ticks.
     fn awaits_user(&self) -> bool {
         false
     }
 
-    /// No more events can be taken before a tick.
+    /// True when no more events can be taken before a tick.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// What is live is redrawn.
+    /// Redraws the live rows.
     ///
     /// # Errors
     /// As [`RunRenderer::on_event`].
     fn tick(&mut self) -> Result<(), ScreenError>;
 
-    /// Nothing more comes: everything shown becomes final.
+    /// Makes everything shown final, at the end of the run.
     ///
     /// # Errors
     /// As [`RunRenderer::on_event`].
     fn settle(&mut self) -> Result<(), ScreenError>;
 }
 
-/// Shows `run` on `view` until it ends; `meet` sees each event first.
+/// Renders `run` on `view` until the run ends; `meet` gets each event first.
 ///
 /// # Errors
-/// When nothing can be written any more, or what `meet` says.
+/// The screen cannot be written, or `meet` failed.
 pub fn follow<E: From<ScreenError>>(
     run: &Run,
     screen: &Screen,
@@ -70,7 +69,7 @@ pub fn follow<E: From<ScreenError>>(
     loop {
         let since = drawn.map_or(TICK, |drawn| drawn.elapsed());
         let first = if view.is_full() {
-            // What is shown has to go on before more can be taken.
+            // The view needs a tick before it can take more events.
             std::thread::sleep(TICK);
             NextEvent::Nothing
         } else {

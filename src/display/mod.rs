@@ -53,23 +53,22 @@ pub use question_prompt::{Keyboard, Typeahead};
 pub use run_summary::{RunOutcome, RunSummary};
 pub use themes::theme_rows;
 
-/// Who typed this lately types on: what was typed is to be seen at once.
+/// A user whose last key is more recent is still typing, and typeahead is shown at once.
 const TYPING_WINDOW: Duration = Duration::from_secs(1);
 
-/// Shows one run on a terminal.
 pub struct Display {
     screen: Screen,
     cell: CellView,
-    /// A cell of the agent is running: its output is a cell's.
+    /// A cell of the agent is running, and output belongs to that cell.
     in_cell: bool,
     answer: Option<AnswerView>,
-    /// It is of a tool that no turn has called: a cell's call, or one from outside.
+    /// `answer` shows a tool called outside of any turn: by a cell, or by an external call.
     called_outside_turn: bool,
     replay: Option<ReplayView>,
     prompt: QuestionPrompt,
     keyboard: Option<Arc<dyn Keyboard>>,
     elapsed: Elapsed,
-    /// There is a keyboard to turn pages with.
+    /// A keyboard and a terminal for the pager are available.
     pages: bool,
     deferred: DeferredEvents,
     appearance: Appearance,
@@ -78,7 +77,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// A view on `screen`; `guard` is told when a program in a cell owns the terminal, `keyboard` answers questions.
+    /// `guard` switches the terminal's mode for programs that own the terminal, `keyboard` answers questions.
     pub fn new(
         screen: Screen,
         appearance: Appearance,
@@ -104,7 +103,7 @@ impl Display {
         }
     }
 
-    /// What is left when the run is over.
+    /// Returns the summary, when the run is over.
     pub fn into_summary(self) -> RunSummary {
         self.aftermath
     }
@@ -213,7 +212,7 @@ impl Display {
 
     fn on_answer_event(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
         if self.answer.is_none() {
-            // The cell that calls may stand in the middle of a line.
+            // The calling cell may have left the cursor in the middle of a line.
             self.settle_views()?;
             self.called_outside_turn = true;
         }
@@ -225,7 +224,7 @@ impl Display {
         let folded = answer.take_folded();
         self.aftermath.folded = folded.or(self.aftermath.folded.take());
         if ran && self.called_outside_turn {
-            // What comes now is the cell's own.
+            // The output from here on is the cell's own.
             self.answer = None;
             self.called_outside_turn = false;
         }
@@ -271,7 +270,7 @@ impl Display {
                     None => self.elapsed.print_duration(),
                 }
             }
-            // A cell with a terminal of its own asks there; without one the front-end answers.
+            // A cell with a terminal of its own asks there; for others the front-end answers.
             CellEvent::InputRequested {
                 call,
                 prompt,
@@ -321,7 +320,7 @@ impl Display {
                     &Notice::note("not run: an earlier input failed"),
                 )
             }
-            // Whoever called a tool by itself shows what came of it.
+            // The caller of a single tool shows its result.
             EndEvent::Call { .. } => Ok(()),
         }
     }
@@ -336,7 +335,7 @@ impl Display {
                 self.screen.write_trusted(format!("{rows}\n").as_bytes())
             }
             TextEvent::Verbatim(text) => {
-                // A skill's code is among it: what hides or reorders is spelled.
+                // The text may contain a skill's code: hidden and reordering characters are spelled.
                 self.screen.write_trusted(visible_lines(&text).as_bytes())?;
                 self.screen.write_trusted(b"\n")
             }
@@ -356,7 +355,7 @@ impl Display {
         }
     }
 
-    /// Help: printed when it is short, and in a turn, where nobody turns pages; else left for the end of the run.
+    /// Prints help that is short or arrives in a turn; longer help is kept for the pager at the end of the run.
     fn print_or_page(&mut self, text: String) -> Result<(), ScreenError> {
         if self.pages && self.answer.is_none() && pager::is_long(&text, self.screen.size()) {
             self.aftermath.pages.push(text);
@@ -365,7 +364,6 @@ impl Display {
         self.screen.write_trusted(text.as_bytes())
     }
 
-    /// A fresh line, below a blank one when something stands above.
     fn start_block(&mut self) -> Result<(), ScreenError> {
         match &mut self.answer {
             Some(answer) if !self.in_cell => answer.start_block(),
@@ -385,7 +383,6 @@ impl Display {
         }
     }
 
-    /// Shows what was held back, until the next question.
     fn release_deferred(&mut self) -> Result<(), ScreenError> {
         while let Some(event) = self.deferred.next(&self.prompt) {
             self.show(event)?;

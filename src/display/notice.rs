@@ -1,7 +1,7 @@
 //! Notices as lines on the screen.
 //!
-//! In: a [`Notice`], or a death of the interpreter. Out: text that is safe to write and fits the screen, its hints
-//! below it.
+//! In: a [`Notice`], or the end of an interpreter. Out: text that is safe to write and fits the screen, with its
+//! hints below.
 
 use nu_ansi_term::Style;
 
@@ -11,10 +11,10 @@ use crate::text::NOTICED;
 use crate::text::escape::visible_lines;
 use crate::text::{counted, hanging};
 
-/// Columns before the second row of a hint.
+/// Indent of the second and later rows of a hint, in columns.
 const HINT_INDENT: usize = 8;
 
-/// Puts a text into the clipboard; what is said of that.
+/// Copies a text to the clipboard; returns a message about the outcome.
 pub fn copy_to_clipboard(screen: &Screen, what: &str, text: &str) -> String {
     match screen.copy(text) {
         Ok(()) => format!(
@@ -25,7 +25,6 @@ pub fn copy_to_clipboard(screen: &Screen, what: &str, text: &str) -> String {
     }
 }
 
-/// What is said of a dead interpreter.
 pub fn death_notice(cause: &str, restarting: bool) -> Notice {
     let notice = Notice::warning(format!(
         "the interpreter ended ({cause}); its variables are lost"
@@ -37,13 +36,12 @@ pub fn death_notice(cause: &str, restarting: bool) -> Notice {
     }
 }
 
-/// Prints a notice: its line, then its hints.
 pub fn print_notice(screen: &Screen, notice: &Notice) -> Result<(), ScreenError> {
     screen.write_trusted(notice_text(notice, screen).as_bytes())?;
     screen.flush()
 }
 
-/// A notice as safe text for this screen, ending in a newline.
+/// Renders a notice as safe text for this screen, ending in a newline.
 pub fn notice_text(notice: &Notice, screen: &Screen) -> String {
     let width = usize::from(screen.size().columns);
     let style = match (screen.colour(), notice.warning) {

@@ -1,9 +1,9 @@
-//! Long help through a pager: `$PAGER`, else `less`, else a small one of our own; short help is printed.
+//! Long help through a pager: `$PAGER`, else `less`, else a small built-in one; short help is printed.
 //!
-//! In: the bundle of a page event. Out: safe text (colours of its own, no other sequence), printed or handed to a
-//! program that owns the terminal meanwhile. Invariants: the terminal is lent by its guard and taken back whatever the
-//! pager does; a pager that cannot be started costs nothing but the page being printed. The reader of the keyboard has
-//! stopped before a pager starts: pages are shown when their run is over. Absent on purpose: paging of answers.
+//! In: the bundle of a page event. Out: safe text (its own colours, no other sequence), printed or passed to a
+//! program that owns the terminal meanwhile. Invariants: the guard lends the terminal and takes it back whatever the
+//! pager does; where no pager can be started the page is printed. The reader of the keyboard has stopped before a
+//! pager starts, since pages are shown when their run is over. Absent on purpose: paging of answers.
 
 mod builtin;
 
@@ -19,11 +19,11 @@ use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::text::columns;
 
-/// What `less` is told unless the user has told it something: as git does, stay when short, keep colours and the
+/// Options for `less` unless the user has set some; as git: exit when the text is short, keep colours and the
 /// screen.
 const LESS_OPTIONS: &str = "FRX";
 
-/// A page as text that may be written as it is, each line ended; `None` for pictures.
+/// Renders a page as text that is safe to write, each line ended; `None` for pictures.
 pub(super) fn page_text(
     bundle: &MimeBundle,
     width: usize,
@@ -61,7 +61,7 @@ pub(super) fn page_text(
     }
 }
 
-/// Foreign text: its own colours where there are any to be, no other sequence; ends in a newline.
+/// Untrusted text made safe: its own colours if `colour`, no other sequence; ends in a newline.
 fn sanitize(text: &str, colour: bool) -> String {
     let policy = if colour {
         Policy::Colours
@@ -98,10 +98,10 @@ fn programs(environment: &Environment) -> Vec<Vec<String>> {
     }
 }
 
-/// Shows a long page; returns when the user has left it. Nothing else may read the keyboard meanwhile.
+/// Shows a long page; returns when the user has left it. Other readers of the keyboard must have stopped.
 ///
 /// # Errors
-/// When the screen cannot be written.
+/// The screen cannot be written.
 pub fn show(
     page: &str,
     screen: &Screen,
@@ -125,14 +125,14 @@ pub fn show(
     builtin::show(page, screen, guard)
 }
 
-/// Runs a pager; false when it could not be started.
+/// Runs a pager; returns false when it could not be started.
 fn run(words: &[String], page: &str, environment: &Environment) -> bool {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     if environment.variable("LESS").is_none() {
         command.env("LESS", LESS_OPTIONS);
     }
-    // It has been shown, however the pager ended.
+    // The page was shown, whatever the pager's exit status.
     process::run_in_foreground(&mut command, Some(page.as_bytes())).is_ok()
 }
 

@@ -1,8 +1,8 @@
-//! Progress beside the text of an answer: running commands, tools, activities of the agent, and its plan.
+//! Progress beside the text of an answer: running commands, tools, the agent's own work, and its plan.
 //!
-//! In: beginnings, output, ends. Out: rows that are redrawn while something runs, lines that stay when it has ended.
-//! The plan is one block: redrawn while there is something left to do, and left to stand when there is not. Pure; all
-//! text in it is foreign: whoever prints a line makes it safe.
+//! In: starts, output, ends. Out: rows that are redrawn while something runs, and final lines. The plan is one
+//! block: redrawn while steps are open, final afterwards. Pure; all text in it is untrusted, and the caller that
+//! prints a line makes it safe.
 
 use nu_ansi_term::{Color, Style};
 
@@ -12,27 +12,23 @@ use crate::session::AnswerEvent;
 use crate::text::escape::visible;
 use crate::text::{Line, counted, cut};
 
-/// Lines of a running command that are shown.
 const COMMAND_LINES: usize = 8;
 
-/// Bytes of a running command's output that are looked at for them.
+/// Bytes kept of a running command's output.
 const COMMAND_TAIL: usize = 4096;
 
-/// Steps of a plan that are shown while it is worked off.
 const PLAN_STEPS: usize = 12;
 
-/// Cells of a call that are shown in its row.
 const ROW_STEPS: usize = 5;
 
-/// What runs at this moment, and the plan.
 #[derive(Debug, Default)]
 pub(super) struct TurnProgress {
     running: Vec<Running>,
-    /// The cells of the tool that runs, where there are several.
+    /// Cells of the running tool, where there are several.
     cells: Vec<PlanStep>,
-    /// As it was told last.
+    /// As last reported.
     plan: Vec<PlanStep>,
-    /// It stands among the lines that stay.
+    /// The plan is among the final lines.
     plan_printed: bool,
 }
 
@@ -40,12 +36,11 @@ pub(super) struct TurnProgress {
 struct Running {
     id: String,
     line: String,
-    /// The end of it.
     output: String,
 }
 
 impl TurnProgress {
-    /// A command, a tool of ours (which has no id) or work of the agent's own runs from now on.
+    /// Starts a command, a tool of the session (whose id is empty) or the agent's own work.
     pub(super) fn start(&mut self, id: String, what: &str) {
         self.running.push(Running {
             id,
@@ -54,7 +49,7 @@ impl TurnProgress {
         });
     }
 
-    /// A command put out more, or another cell of the tool runs.
+    /// Takes output of a command, or the progress of a tool's cells.
     pub(super) fn on_event(&mut self, event: AnswerEvent) {
         match event {
             AnswerEvent::CommandOutput { id, delta } => self.append_output(&id, &delta),
@@ -63,7 +58,7 @@ impl TurnProgress {
         }
     }
 
-    /// The tool returned. How its cells ended, if not all did as they should.
+    /// Ends the tool. Returns a line about its cells if one of them failed.
     pub(super) fn tool_finished(&mut self, success: bool) -> Option<String> {
         self.remove("");
         let mut cells = std::mem::take(&mut self.cells);
@@ -86,23 +81,20 @@ impl TurnProgress {
         running.output.drain(..keep);
     }
 
-    /// It ended.
     pub(super) fn remove(&mut self, id: &str) {
         self.running.retain(|running| running.id != id);
     }
 
-    /// Everything ended.
     pub(super) fn clear(&mut self) {
         self.running.clear();
         self.cells.clear();
     }
 
-    /// Nothing runs.
     pub(super) fn is_idle(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// A row for each thing that runs and for the end of its output, none wider than `columns`.
+    /// Returns rows for everything that runs and the end of its output, none wider than `columns`.
     pub(super) fn rows(&self, columns: usize, most: usize) -> Vec<Line> {
         let mut rows = Vec::new();
         for running in &self.running {
@@ -124,7 +116,7 @@ impl TurnProgress {
         rows
     }
 
-    /// Takes work of the agent's own; the line that stays when it has ended.
+    /// Takes the agent's own work; returns its final line when it has ended.
     pub(super) fn on_activity(&mut self, activity: &Activity) -> Option<(String, Style)> {
         if activity.denied {
             self.remove(&activity.id);
@@ -146,7 +138,7 @@ impl TurnProgress {
         Some((line, style))
     }
 
-    /// Takes the plan; false when it is the same as before.
+    /// Takes the plan; returns false when it has not changed.
     pub(super) fn set_plan(&mut self, steps: &[PlanStep]) -> bool {
         let other = self.plan != steps;
         if other {
@@ -156,14 +148,14 @@ impl TurnProgress {
         other
     }
 
-    /// Some step of the plan is still to be done.
+    /// True while a step of the plan is not done.
     pub(super) fn plan_is_open(&self) -> bool {
         let open =
             |step: &PlanStep| matches!(step.status, WorkStatus::Waiting | WorkStatus::Running);
         self.plan.iter().any(open)
     }
 
-    /// The lines of the plan that stay, once: a box for each step.
+    /// Returns the final lines of the plan once: a box for each step.
     pub(super) fn take_plan(&mut self) -> Vec<(String, Style)> {
         match std::mem::replace(&mut self.plan_printed, true) {
             true => Vec::new(),
@@ -171,7 +163,7 @@ impl TurnProgress {
         }
     }
 
-    /// A row for each step of the plan while it goes on; of a long one, those around the first that is not done.
+    /// Rows of the open plan; of a long one, those around the first step that is not done.
     pub(super) fn plan_rows(&self, columns: usize) -> Vec<Line> {
         if self.plan_printed || !self.plan_is_open() {
             return Vec::new();
@@ -198,7 +190,7 @@ impl TurnProgress {
     }
 }
 
-/// Steps side by side; of many, those around the one that runs.
+/// Steps side by side; of many, those around the running one.
 fn steps_in_one_row(steps: &[PlanStep]) -> String {
     let done = |step: &&PlanStep| step.status == WorkStatus::Done;
     let over = steps.iter().take_while(done).count();

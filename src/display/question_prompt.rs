@@ -1,12 +1,10 @@
 //! The prompt of a question or of a tool's `input()`: printed once in full, answered below, one line stays.
 //!
-//! In: a question (or a tool's `input()`), and keys through [`Keyboard`]. Out: rows on the screen and one reply. Driven
-//! by ticks; whoever shows other things holds them back while [`QuestionPrompt::is_open`].
-//!
-//! Invariants: keys count only once the choices are on the screen, and those appear only after a pause in typing, so
-//! nothing typed ahead answers a question; what follows an answer goes back to whoever has the keyboard then. What is
-//! asked is printed with the terminal's wrapping on: where the terminal thinks a character wider than we do, the row
-//! breaks, nothing falls off.
+//! In: a question (or a tool's `input()`), and keys through [`Keyboard`]. Out: rows on the screen and one reply.
+//! Driven by ticks; callers defer other output while [`QuestionPrompt::is_open`]. Invariants: keys count only once
+//! the choices are on the screen, and those appear only after a pause in typing, so typeahead never answers a
+//! question; bytes after an answer are returned to the keyboard. The question is printed with the terminal's
+//! wrapping on: where the terminal's widths differ from ours, the row breaks and nothing is cut off.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,59 +24,55 @@ use crate::text::escape::visible_lines;
 use crate::text::keys::{Decoder, is_control, plain};
 use crate::text::{columns, cut};
 
-/// Nobody has typed for this long: what comes now is meant for the question.
+/// Pause in typing after which keys are meant for the question.
 const TYPING_PAUSE: Duration = Duration::from_millis(400);
 
-/// What follows an `ESC` later than this is a key of its own.
+/// Time after which bytes no longer belong to an `ESC` before them.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(60);
 
-/// Pastes come marked as such.
 const BRACKETED_PASTE: &[u8] = b"\x1b[?2004h";
 
-/// Rows below a question.
 const CHOICE_ROWS: usize = 6;
 
-/// What was typed for the editor while something runs.
+/// Keys typed while something runs, kept for the editor or for a running program.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Typeahead {
     /// Lines that will run one after the other.
     pub queued: Vec<String>,
-    /// The line being typed, as far as the terminal does not show it by itself.
+    /// The incomplete line, as far as the terminal does not show it by itself.
     pub typed: String,
-    /// What runs waits for a line.
+    /// The running code waits for a line.
     pub input_awaited: bool,
 }
 
-/// The user at the keyboard, as far as questions need them.
+/// The keyboard, as far as questions need it.
 pub trait Keyboard: Send + Sync {
-    /// What waits for the editor.
+    /// Returns the keys kept for the editor.
     fn typeahead(&self) -> Typeahead;
 
-    /// How long ago the last key was pressed.
+    /// Time since the last key.
     fn since_last_key(&self) -> Duration;
 
-    /// From now on keys are for the question, except Ctrl-C and Ctrl-Z.
+    /// Starts collecting keys for the question, except Ctrl-C and Ctrl-Z.
     fn capture(&self);
 
-    /// Bytes typed for the question since the last time.
+    /// Returns the bytes typed for the question since the last call.
     fn take_captured(&self) -> Vec<u8>;
 
-    /// The question is over; `rest` was typed after its answer.
+    /// Ends the question; `rest` was typed after its answer.
     fn release(&self, rest: &[u8]);
 
-    /// True once after the program was stopped and goes on.
+    /// True once after the program was stopped and continued.
     fn take_resumed(&self) -> bool;
 
-    /// The user pressed Ctrl-C at the question.
+    /// True after Ctrl-C was pressed at the question.
     fn take_interrupt(&self) -> bool;
 
     /// Stops the turn, as Ctrl-C does.
     fn interrupt(&self);
 
-    /// Answers a question.
     fn answer(&self, question: u64, reply: Reply);
 
-    /// Answers a request for input.
     fn reply_input(&self, call: u64, reply: InputReply);
 }
 
@@ -98,7 +92,7 @@ struct OpenPrompt {
     last_byte: Instant,
     painter: PromptPainter,
     size: TerminalSize,
-    /// What stands on the screen is no longer ours.
+    /// The rows on the screen are no longer ours.
     stale: bool,
 }
 
@@ -107,7 +101,6 @@ enum PromptSubject {
     Input(InputRequest),
 }
 
-/// A tool's `input()`.
 struct InputRequest {
     call: u64,
     label: String,
@@ -133,7 +126,7 @@ impl QuestionPrompt {
         self.open.is_some()
     }
 
-    /// Prints a question; the cursor must stand at the start of a row.
+    /// Prints a question; the cursor must be at the start of a row.
     pub(super) fn ask(&mut self, question: Question) -> Result<(), ScreenError> {
         if self.keyboard.is_none() {
             return Ok(());
@@ -154,7 +147,7 @@ impl QuestionPrompt {
         Ok(())
     }
 
-    /// Shows the prompt of a tool that wants a line.
+    /// Shows the prompt of a tool that asks for a line.
     pub(super) fn input(
         &mut self,
         call: u64,
@@ -177,7 +170,7 @@ impl QuestionPrompt {
             label,
             entry: Entry::new(password),
         }));
-        // A program that reads a line reads what was typed while its prompt was on its way, as on any terminal.
+        // A program that reads a line gets the keys typed before its prompt appeared, as on any terminal.
         self.listen()?;
         self.draw()
     }
@@ -206,7 +199,6 @@ impl QuestionPrompt {
         Ok(())
     }
 
-    /// The question of this id needs no answer any more.
     pub(super) fn close_question(&mut self, question: u64) -> Result<(), ScreenError> {
         match &self.open {
             Some(OpenPrompt {
@@ -217,7 +209,6 @@ impl QuestionPrompt {
         }
     }
 
-    /// A tool that waited for a line has ended.
     pub(super) fn close_input(&mut self) -> Result<(), ScreenError> {
         match &self.open {
             Some(OpenPrompt {
@@ -228,7 +219,6 @@ impl QuestionPrompt {
         }
     }
 
-    /// Nothing is asked any more.
     pub(super) fn dismiss(&mut self) -> Result<(), ScreenError> {
         let Some(open) = &self.open else {
             return Ok(());
@@ -239,13 +229,14 @@ impl QuestionPrompt {
         };
         self.close(line.as_deref(), &[])?;
         if let (Some(call), Some(keyboard)) = (call, &self.keyboard) {
-            // An interrupt that came before the tool began to wait would leave it waiting; a late reply is ignored.
+            // After an interrupt that came before the tool began to wait, the tool would wait forever; a late reply
+            // is ignored.
             keyboard.reply_input(call, InputReply::Eof);
         }
         Ok(())
     }
 
-    /// True once after the program was stopped and goes on: other programs wrote meanwhile, what stood there is theirs.
+    /// True once after the program was stopped and continued: other programs may have overwritten the rows.
     pub(super) fn take_resumed(&mut self) -> Result<bool, ScreenError> {
         let resumed = self
             .keyboard
@@ -261,7 +252,6 @@ impl QuestionPrompt {
         Ok(resumed)
     }
 
-    /// Takes keys, redraws what changed.
     pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
         let Some(keyboard) = self.keyboard.clone() else {
             return Ok(());
@@ -309,7 +299,7 @@ impl QuestionPrompt {
         if changed { self.draw() } else { Ok(()) }
     }
 
-    /// Hands a key on; true when nothing is open any more.
+    /// Passes a key on; returns true when nothing is open any more.
     fn on_key(&mut self, key: &Event, rest: &[u8]) -> Result<bool, ScreenError> {
         let (Some(open), Some(keyboard)) = (&mut self.open, self.keyboard.clone()) else {
             return Ok(true);
@@ -380,7 +370,7 @@ impl QuestionPrompt {
         self.screen.flush()
     }
 
-    /// The line that stays, in its colour.
+    /// Prints the line that stays, in its colour.
     fn print_verdict(&self, verdict: &str) -> Result<(), ScreenError> {
         let width = usize::from(self.screen.size().columns);
         let style = match verdict.chars().next() {
@@ -424,13 +414,12 @@ impl QuestionPrompt {
     }
 }
 
-/// Draws what changes, below what stays.
 struct PromptPainter {
     screen: Screen,
     live: LiveRegion,
-    /// Columns the cursor stands before the end of the last row.
+    /// Position of the cursor, in columns before the end of the last row.
     back: usize,
-    /// What stands in the row, on a terminal that cannot move its cursor.
+    /// The text in the current row, on a terminal that cannot move its cursor.
     line: String,
 }
 
@@ -458,7 +447,7 @@ impl PromptPainter {
         self.screen.flush()
     }
 
-    /// Without cursor movement: what is added is written, anything else is a new line.
+    /// Writes without cursor movement: appended text is written, any other change is a new line.
     fn line(&mut self, text: &str) -> Result<(), ScreenError> {
         let safe = visible_lines(text).into_owned();
         match safe.strip_prefix(self.line.as_str()) {

@@ -1,8 +1,8 @@
-//! A replay on the screen: a line for each step, with the time it takes; what its cell shows below it.
+//! A replay on the screen: a line for each step, with its duration; the output of its cell below.
 //!
-//! In: the steps as they begin and end. Out: `[3/12] In [3]: df = load()  1.2 s ✓`. The line of the running step is
-//! live (its time ticks, and after a while the keys that help are named); it becomes final when the step ends or when
-//! something is printed below it. Foreign text in it is escaped and cut to the width. On a terminal that cannot move
+//! In: the starts and ends of steps. Out: `[3/12] In [3]: df = load()  1.2 s ✓`. The line of the running step is
+//! live (its time ticks, and after a while the helpful keys are named); it becomes final when the step ends or when
+//! something is printed below. Untrusted text in it is escaped and cut to the width. On a terminal that cannot move
 //! its cursor only final lines are printed.
 
 use std::time::{Duration, Instant};
@@ -16,23 +16,20 @@ use crate::session::RunKind;
 use crate::text::NOTICED;
 use crate::text::{Line, columns, cut, first_line};
 
-/// A step that takes longer than this shows its time while it runs.
+/// Steps that take longer show their time while they run.
 const SHOW_TIME_AFTER: Duration = Duration::from_millis(300);
 
-/// And one that takes longer than this the keys that help.
+/// Steps that take longer show the keys.
 const SHOW_KEYS_AFTER: Duration = Duration::from_secs(2);
 
-/// What those keys do.
 const KEYS: &str = "  s skips it, Ctrl-C stops";
 
-/// The steps of one replay.
 pub(super) struct ReplayView {
     screen: Screen,
     live: LiveRegion,
     step: Option<StepLine>,
 }
 
-/// The step that runs, while its line is not final.
 struct StepLine {
     label: String,
     source: String,
@@ -43,7 +40,7 @@ struct StepLine {
 }
 
 impl ReplayView {
-    /// Other programs wrote below: what is live begins again there.
+    /// Starts the live region anew after other programs wrote to the terminal.
     pub(super) fn on_resume(&mut self) {
         self.live = LiveRegion::new(self.screen.colour());
         if let Some(step) = &mut self.step {
@@ -60,7 +57,7 @@ impl ReplayView {
         }
     }
 
-    /// A step begins; the cursor must stand at the start of a row.
+    /// Starts a step; the cursor must be at the start of a row.
     pub(super) fn on_step(
         &mut self,
         (step, of): (usize, usize),
@@ -86,7 +83,7 @@ impl ReplayView {
         self.step.is_some()
     }
 
-    /// The line of the running step, with the time so far.
+    /// Redraws the line of the running step with the time so far.
     pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
         let Some(step) = self.step.as_mut().filter(|_| self.screen.is_rich()) else {
             return Ok(());
@@ -110,7 +107,7 @@ impl ReplayView {
         self.screen.flush()
     }
 
-    /// The cell raised: its traceback comes next.
+    /// Ends the step as failed, before the traceback is printed.
     pub(super) fn on_error(&mut self) -> Result<(), ScreenError> {
         if let Some(step) = &mut self.step {
             step.raised = true;
@@ -118,7 +115,6 @@ impl ReplayView {
         self.finish(Some(("✗", Color::Red.normal())))
     }
 
-    /// The cell ended.
     pub(super) fn on_cell_end(&mut self, ending: &Ending) -> Result<(), ScreenError> {
         let raised = self.step.as_ref().is_some_and(|step| step.raised);
         let mark = match ending {
@@ -129,7 +125,7 @@ impl ReplayView {
         self.finish(Some(mark))
     }
 
-    /// Something else is printed below: the line becomes final.
+    /// Makes the line final before other output.
     pub(super) fn settle(&mut self) -> Result<(), ScreenError> {
         // An exchange is done when something follows it.
         let done = self.step.as_ref().is_some_and(|step| !step.cell);
@@ -154,7 +150,7 @@ impl ReplayView {
 }
 
 impl StepLine {
-    /// The whole line, in at most `width` columns while there is room for label and time.
+    /// Returns the whole line, in at most `width` columns while there is room for label and time.
     fn row(&self, width: usize, tail: &str, mark: Option<(&str, Style)>) -> Line {
         let marked = mark.map_or(0, |(mark, _)| columns(mark));
         let behind = columns(tail) + marked;
@@ -176,7 +172,7 @@ impl StepLine {
     }
 }
 
-/// Columns of a line: the last one stays free, where what is redrawn may be wiped.
+/// Columns of a line: the last one stays free, since a redraw may erase it.
 fn room(size: TerminalSize) -> usize {
     usize::from(size.columns).saturating_sub(1)
 }

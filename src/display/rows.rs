@@ -1,9 +1,9 @@
-//! Foreign text as rows of the screen: escaped, whole, broken behind blanks, nothing left to the terminal.
+//! Untrusted text as rows of the screen: escaped, complete, broken after blanks, never wrapped by the terminal.
 //!
-//! In: text of a model, a skill, a file, and a width. Out: [`Line`]s no wider than it. Invariants: every character of
-//! the text is in the rows, blanks at a break included, as it is or spelled (`text::escape`); a tab becomes blanks up
-//! to the next stop; a word is broken only when no row can hold it. Absent on purpose: markdown; where a row ends
-//! (`text::wrap`).
+//! In: text of a model, a skill, a file, and a width. Out: [`Line`]s within that width. Invariants: every character
+//! of the text is in the rows, including blanks at a break, unchanged or spelled (`text::escape`); a tab becomes
+//! blanks up to the next stop; a word is broken only when no row can hold it. Absent on purpose: markdown; the
+//! choice of row ends (`text::wrap`).
 
 use nu_ansi_term::Style;
 
@@ -12,14 +12,13 @@ use crate::screen::{Screen, ScreenError};
 use crate::text::escape::visible_lines;
 use crate::text::{Break, Line, Room, columns, expand_tabs, rows_of_runs};
 
-/// Rows being made.
 pub(super) struct Rows {
     width: usize,
     rows: Vec<Line>,
 }
 
 impl Rows {
-    /// No rows yet; `width` in columns.
+    /// Creates an empty builder; `width` in columns.
     pub(super) fn new(width: usize) -> Self {
         Rows {
             width: width.max(2),
@@ -27,12 +26,11 @@ impl Rows {
         }
     }
 
-    /// What was made.
     pub(super) fn into_rows(self) -> Vec<Line> {
         self.rows
     }
 
-    /// Text of one style; each of its lines is indented by `indent` columns.
+    /// Adds text of one style; each of its lines is indented by `indent` columns.
     pub(super) fn text(&mut self, indent: usize, text: &str, style: Style) {
         let margin = " ".repeat(indent);
         for line in visible_lines(text).split('\n') {
@@ -41,7 +39,6 @@ impl Rows {
         }
     }
 
-    /// `label: text`, the label in its own style.
     pub(super) fn labelled(&mut self, label: (&str, Style), text: &str, style: Style) {
         let shown = visible_lines(text);
         let mut margin = label;
@@ -52,7 +49,7 @@ impl Rows {
         }
     }
 
-    /// Python with colours; `margin` gives what stands before line `n` (from 0).
+    /// Adds highlighted Python; `margin` returns the text before line `n` (from 0).
     pub(super) fn code(
         &mut self,
         source: &str,
@@ -69,15 +66,15 @@ impl Rows {
         }
     }
 
-    /// One line of safe text: `first` before its first row, `rest` before the others. A margin that leaves too little
-    /// room is left out of the other rows.
+    /// Adds one line of safe text: `first` before its first row, `rest` before the others. A `rest` that leaves too
+    /// little room is left out.
     pub(super) fn runs(&mut self, first: (&str, Style), rest: &str, runs: &[(String, Style)]) {
         let margin = if columns(rest) * 2 <= self.width {
             rest
         } else {
             ""
         };
-        // A first margin that leaves no room at all is a row of its own.
+        // A first margin that leaves no room is a row of its own.
         let room = Room {
             first: self.width.saturating_sub(columns(first.0)),
             rest: self.width - columns(margin),

@@ -8,25 +8,21 @@ use crate::session::{ReplayStop, ReplaySummary, TurnOutcome};
 pub struct RunSummary {
     /// Text for the editor.
     pub refill: String,
-    /// How it went: what was typed ahead runs after what went well.
+    /// Outcome: queued typeahead runs only after success.
     pub outcome: RunOutcome,
-    /// The user asked to leave with this status.
+    /// Set when the user asked to leave with this status.
     pub exit_status: Option<i32>,
-    /// The last thing that was shown shortened, whole, ready to print.
+    /// Full text of the last output that was shown folded, ready to print.
     pub folded: Option<String>,
     /// Help too long for the screen, safe to write: to be shown by [`page`](super::page).
     pub pages: Vec<String>,
 }
 
-/// How a run went.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// As it was meant to.
     #[default]
     Succeeded,
-    /// With an error.
     Failed,
-    /// Stopped by the user.
     Interrupted,
 }
 
@@ -47,7 +43,7 @@ impl RunSummary {
         };
     }
 
-    /// The outcome of single cells does not count.
+    /// Takes the outcome of a replay; those of single cells do not count.
     pub(super) fn replay_ended(&mut self, replayed: &ReplaySummary) {
         self.outcome = match &replayed.stopped {
             None => RunOutcome::Succeeded,

@@ -1,6 +1,6 @@
-//! The source of a cell as it stands in the scrollback after it was typed: label, colours, continuation labels.
+//! The source of a cell as in the scrollback after it was typed: label, colours, continuation labels.
 //!
-//! For cells an agent runs. The source is foreign: escaped and hard-wrapped.
+//! For cells that an agent runs. The source is untrusted: escaped and hard-wrapped.
 
 use nu_ansi_term::{Color, Style};
 
@@ -9,10 +9,10 @@ use super::rows::Rows;
 use crate::text::escape::visible_lines;
 use crate::text::{Line, counted, expand_tabs};
 
-/// Lines of what a cell asks that are shown.
+/// Lines shown of a prompt that a cell sends.
 const ASKED: usize = 8;
 
-/// The rows of a cell with this number; its title stands above it.
+/// Returns the rows of a cell with this number; its title is above.
 pub(super) fn rows(number: u32, title: &str, source: &str, width: usize) -> Vec<Line> {
     let mut rows = Rows::new(width);
     if !title.trim().is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn rows(number: u32, title: &str, source: &str, width: usize) -> Vec<
     rows.into_rows()
 }
 
-/// The rows of what a cell asks, as if it had been typed; of a long one the beginning.
+/// Returns the rows of a prompt that a cell sends, as if it had been typed; of a long one the beginning.
 pub(super) fn asked_rows(number: u32, prompt: &str, width: usize) -> Vec<Line> {
     let mut rows = Rows::new(width);
     let label = format!("In [{number}]: ");

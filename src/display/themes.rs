@@ -1,18 +1,19 @@
 //! The themes for code, each with a few lines in its colours.
+//!
+//! In: the theme in force. Out: rows for a terminal.
 
 use nu_ansi_term::Style;
 
 use crate::markdown::{CodeHighlighter, Theme};
 use crate::text::Line;
 
-/// What is shown of each.
 const SAMPLE: [&str; 3] = [
     "def area(radius: float) -> float:  # of a disc",
     "    \"\"\"Return what is inside.\"\"\"",
     "    return 3.14159 * radius ** 2 if radius > 0 else None",
 ];
 
-/// The list, one row a line.
+/// Returns the list of themes with samples, one row per line.
 pub fn theme_rows(in_force: Theme, colour: bool) -> Vec<String> {
     let mut rows = Vec::new();
     for name in Theme::names() {
@@ -28,7 +29,7 @@ pub fn theme_rows(in_force: Theme, colour: bool) -> Vec<String> {
             heading.push(" (in force)", Style::new(), None);
         }
         rows.push(heading.to_ansi(colour));
-        // Without colour all look the same.
+        // Without colour all samples look the same.
         if colour {
             let mut highlighter = CodeHighlighter::new("python", Some(theme));
             for line in SAMPLE {

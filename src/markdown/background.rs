@@ -1,13 +1,13 @@
-//! Whether the terminal is light or dark, and the theme for code where the user has named none.
+//! The terminal's background, light or dark, and the theme for code where the user has named none.
 //!
-//! In: `COLORFGBG` (set by rxvt, konsole and others: numbers of the palette, the background last), or the reply to
-//! `OSC 11 ; ?` (XParseColor's `rgb:` forms with one to four digits a channel, as xterm sends it). Absent on purpose:
-//! asking the terminal; that is the owner's of the terminal.
+//! In: `COLORFGBG` (set by rxvt, konsole and others: palette numbers, the background last), or the reply to
+//! `OSC 11 ; ?` (XParseColor's `rgb:` forms with one to four digits per channel, as xterm sends it). Absent on
+//! purpose: the query to the terminal, which belongs to the terminal's owner.
 
-/// What code stands on.
+/// The background that code is shown on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Background {
-    /// Light text on dark; what is assumed.
+    /// Light text on dark; the default.
     #[default]
     Dark,
     /// Dark text on light.
@@ -15,7 +15,7 @@ pub enum Background {
 }
 
 impl Background {
-    /// The theme for code on it.
+    /// Returns the name of the theme for code on this background.
     pub fn theme(self) -> &'static str {
         match self {
             Background::Dark => "monokai",
@@ -23,7 +23,7 @@ impl Background {
         }
     }
 
-    /// What a theme for code is made for.
+    /// Returns the background that a theme for code is made for.
     pub fn of_theme(name: &str) -> Self {
         if name == Background::Light.theme() || name.ends_with("-light") {
             Background::Light
@@ -32,7 +32,7 @@ impl Background {
         }
     }
 
-    /// What `COLORFGBG` says: `15;0`, `0;default;15`.
+    /// Parses `COLORFGBG`: `15;0`, `0;default;15`.
     pub fn of_variable(value: &str) -> Option<Self> {
         let (_, background) = value.rsplit_once(';')?;
         match background.trim().parse::<u8>().ok()? {
@@ -42,7 +42,7 @@ impl Background {
         }
     }
 
-    /// What a colour says: `rgb:ffff/ffff/ffff`, `rgba:…`.
+    /// Parses a colour: `rgb:ffff/ffff/ffff`, `rgba:…`.
     pub fn of_colour(colour: &str) -> Option<Self> {
         let (form, channels) = colour.split_once(':')?;
         if !matches!(form, "rgb" | "rgba") {
@@ -54,7 +54,6 @@ impl Background {
             (most > 0).then(|| f64::from(value) / f64::from(most))
         });
         let (red, green, blue) = (channels.next()??, channels.next()??, channels.next()??);
-        // How bright each is to the eye (ITU-R BT.709).
         let brightness = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
         Some(if brightness > 0.5 {
             Background::Light

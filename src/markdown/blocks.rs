@@ -1,11 +1,10 @@
-//! Source to a tree of blocks, each piece of which knows where in the source it stands.
+//! Source to a tree of blocks with their byte offsets in the source.
 //!
-//! In: cleaned markdown (CommonMark 0.31 with tables, strikethrough, task boxes and footnotes, as `pulldown-cmark` 0.13
-//! reads it). Out: [`Block`]s with byte offsets into that source. Invariant: what a top-level block (or top-level list
-//! item) becomes depends on its own source and on reference definitions that stand before it, never on what follows:
-//! else a stream could not settle it. A tree is at most [`NESTING`] containers deep; what is deeper stands in it as
-//! source. Absent on purpose: widths, rows, gaps between lists' items decided by the whole
-//! list (each gap is there if the source has a blank line there).
+//! In: cleaned markdown (CommonMark 0.31 with tables, strikethrough, task boxes and footnotes, as `pulldown-cmark`
+//! 0.13 reads it). Out: [`Block`]s. Invariant: the result for a top-level block (or top-level list item) depends on
+//! its own source and on reference definitions before it, never on what follows: else a stream could not settle it.
+//! A tree is at most [`NESTING`] containers deep; deeper content is kept as source. Absent on purpose: widths, rows,
+//! gaps decided by a whole list (a gap exists where the source has a blank line).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,10 +19,9 @@ use crate::text::NESTING;
 
 #[derive(Debug)]
 pub(crate) struct ListItem {
-    /// Where its marker stands.
     pub(crate) at: usize,
     pub(crate) blank_before: bool,
-    /// A task, and whether it is done.
+    /// `Some(done)` for a task.
     pub(crate) task: Option<bool>,
     pub(crate) children: Vec<Block>,
 }
@@ -31,7 +29,7 @@ pub(crate) struct ListItem {
 #[derive(Debug)]
 pub(crate) enum BlockKind {
     Paragraph(Vec<InlinePiece>),
-    /// Level 1 to 6.
+    /// Level 1 to 6, and the text.
     Heading(usize, Vec<InlinePiece>),
     /// Info string, and lines with their offsets; `open` when the last line has no newline yet.
     Code {
@@ -43,16 +41,15 @@ pub(crate) enum BlockKind {
     Quote(Vec<Block>),
     /// `Some(first number)` when ordered.
     List(Option<u64>, Vec<ListItem>),
-    /// Rows of cells, the header first, each row with its offset.
+    /// Rows of cells, the header first, each row with its byte offset.
     Table(Vec<Alignment>, Vec<(usize, Vec<Vec<InlinePiece>>)>),
     Rule,
-    /// Shown as it is written: HTML, and what is nested too deep.
+    /// Lines shown as source, with their byte offsets: HTML, and content nested too deep.
     Html(Vec<(usize, String)>),
     Footnote(String, Vec<Block>),
 }
 
 impl BlockKind {
-    /// Whether it holds other blocks.
     pub(crate) fn is_container(&self) -> bool {
         matches!(
             self,
@@ -64,9 +61,8 @@ impl BlockKind {
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) kind: BlockKind,
-    /// Source it covers.
     pub(crate) range: Range<usize>,
-    /// Whether a blank line stands before it.
+    /// True when a blank line precedes the block.
     pub(crate) blank_before: bool,
 }
 
@@ -77,7 +73,6 @@ pub(crate) fn options() -> Options {
         | Options::ENABLE_FOOTNOTES
 }
 
-/// The top-level blocks of `source`.
 pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
     let mut room = String::new();
     let bounded = bounded(source, &mut room);
@@ -116,7 +111,7 @@ pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
     reader.blocks()
 }
 
-/// Reference definitions that stand in `source`, without replacing earlier ones.
+/// Adds the reference definitions of `source` to `into`; earlier definitions of a label take precedence.
 pub(crate) fn collect_definitions(source: &str, into: &mut Definitions) {
     if !source.contains("]:") {
         return;
@@ -129,7 +124,7 @@ pub(crate) fn collect_definitions(source: &str, into: &mut Definitions) {
     }
 }
 
-/// The targets of the pictures that `source` shows in its text, in order.
+/// Returns the targets of the images that `source` shows, in order.
 pub(crate) fn images(source: &str) -> Vec<String> {
     if !source.contains("![") {
         return Vec::new();
@@ -143,17 +138,15 @@ pub(crate) fn images(source: &str) -> Vec<String> {
         .collect()
 }
 
-/// Reads the parser's events: blocks here, their text where [`Builder`] is.
+/// Reads block events of the parser; [`Builder`] reads the text in them.
 struct Reader<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
     text: Builder<'s, 'c, F>,
-    /// Blocks and items that are open.
     depth: usize,
-    /// Quotes, lists and footnotes among them.
     containers: usize,
 }
 
 impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
-    /// Blocks up to the end of the enclosing one. Text that stands directly in an item becomes a paragraph.
+    /// Reads blocks up to the end of the enclosing one. Text directly in an item becomes a paragraph.
     fn blocks(&mut self) -> Vec<Block> {
         let mut blocks: Vec<Block> = Vec::new();
         // Inline events of a tight item, gathered until a block begins.
@@ -245,7 +238,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
             }
             Tag::HtmlBlock => BlockKind::Html(self.raw_lines().0),
             Tag::Table(alignments) => BlockKind::Table(alignments, self.rows()),
-            // Paragraphs, and what our options never produce.
+            // Paragraphs, and tags that these parser options never produce.
             _ => {
                 self.text.paragraph_end = range.end;
                 BlockKind::Paragraph(self.text.pieces(Style::new()))
@@ -253,7 +246,6 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
         }
     }
 
-    /// A quote, a footnote or a list.
     fn nested(&mut self, tag: Tag<'s>) -> BlockKind {
         match tag {
             Tag::List(start) => BlockKind::List(start, self.items()),
@@ -265,7 +257,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
         }
     }
 
-    /// The source of the container that has begun, which is passed over.
+    /// Skips the container that has begun and returns its source.
     fn as_written(&mut self, range: &Range<usize>) -> BlockKind {
         let mut open = 1;
         while open > 0
@@ -310,7 +302,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
 
     fn rows(&mut self) -> Vec<(usize, Vec<Vec<InlinePiece>>)> {
         let mut rows = Vec::new();
-        // Table head or row, each a list of cells.
+        // Head or row of the table, each a list of cells.
         while let Some((Event::Start(tag), range)) = self.text.events.next() {
             let style = match tag {
                 Tag::TableHead => theme::heading(),
@@ -325,7 +317,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
         rows
     }
 
-    /// Text up to the end of the enclosing block, as lines; and whether the last one lacks its newline.
+    /// Reads the lines up to the end of the enclosing block; true when the last one lacks its newline.
     fn raw_lines(&mut self) -> (Vec<(usize, String)>, bool) {
         let mut lines: Vec<(usize, String)> = Vec::new();
         let mut open = false;
@@ -369,7 +361,7 @@ fn is_inline(event: &Event<'_>) -> bool {
     }
 }
 
-/// Whether the line before the one that holds `at` is blank; quote markers do not count.
+/// True when the line before the one at `at` is blank, not counting quote markers.
 fn blank_line_before(source: &str, at: usize) -> bool {
     let line_start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let Some(before) = source[..line_start].strip_suffix('\n') else {

@@ -1,11 +1,11 @@
-//! Code: lines of source to styled runs, with state kept from line to line.
+//! Highlighting of code: lines of source to styled runs, with state kept from line to line.
 //!
-//! In: complete lines without their newline. Out: one list of runs a line. [`CodePainter`] is one language in one
-//! theme, and [`CodeState`] a value that stands between two lines, so that whoever edits a text can go on from any of
-//! them. Invariant: a line costs the same wherever it stands, since the parser's state is carried along; [`CodeCache`]
-//! gives back what was already highlighted while a block is still growing. The syntax tables are loaded once, by
-//! whoever comes first: [`warm_up`] in the background, or the first line that needs them. Absent on purpose: plain text
-//! as a stand-in for lines that become final.
+//! In: complete lines without their newline. Out: one list of runs per line. [`CodePainter`] is one language in one
+//! theme; [`CodeState`] is the state between two lines, so that an editor can resume from any of them. Invariant:
+//! the cost of a line does not depend on its position, since the parser's state is carried along; [`CodeCache`]
+//! keeps what was highlighted while a block is still growing. The syntax tables are loaded once: by [`warm_up`] in
+//! the background, or by the first line that needs them. Absent on purpose: plain text as a stand-in for lines that
+//! become final.
 
 use std::sync::OnceLock;
 
@@ -18,13 +18,13 @@ use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::theme::{Theme, monokai};
 
-/// Longer lines (minified files) are shown plain: highlighting is superlinear in the line's length.
+/// Longest line that is highlighted, in bytes: highlighting is superlinear in the line's length, and minified files
+/// have very long lines.
 pub(super) const LONGEST_LINE: usize = 2_000;
 
-/// Runs of one line.
+/// Runs of one line: text and style.
 pub(crate) type Runs = Vec<(String, Style)>;
 
-/// What syntect knows.
 pub(super) struct Tables {
     pub(super) syntaxes: SyntaxSet,
     pub(super) themes: ThemeSet,
@@ -43,32 +43,31 @@ pub(super) fn tables() -> &'static Tables {
     })
 }
 
-/// Loads syntaxes and themes and compiles what Python needs (some 8 ms of CPU): for a background thread.
+/// Loads syntaxes and themes and compiles what Python needs (some 8 ms of CPU); meant for a background thread.
 pub fn warm_up() {
     let mut highlighter = CodeHighlighter::new("python", Some(Theme::default()));
     highlighter.line("def f(x: int = 1) -> str:  # \"warm\"");
     highlighter.line("    return f'{x}' if x else None");
 }
 
-/// Where the colours of a text stand between two of its lines. Equal states paint what follows equally.
+/// State of highlighting between two lines. Equal states colour the following lines equally.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodeState {
     parse: ParseState,
     highlight: HighlightState,
 }
 
-/// One language in one theme.
 pub(crate) struct CodePainter {
     syntax: &'static SyntaxReference,
     highlighter: Highlighter<'static>,
-    /// What text has that no rule of the theme names: it keeps the terminal's own colour.
+    /// The theme's colour for text that no rule matches; such text keeps the terminal's own colour.
     plain: SyntectColor,
     theme: Theme,
 }
 
 impl CodePainter {
-    /// `info` is the fence's info string, or a file's extension; `None` when nobody knows such a language. Loads the
-    /// tables when they are not (some 8 ms).
+    /// Creates a painter for a fence's info string or a file's extension; `None` for unknown languages. Loads the
+    /// tables when they are not loaded yet (some 8 ms).
     pub(crate) fn new(info: &str, theme: Theme) -> Option<Self> {
         if language(info).is_empty() {
             return None;
@@ -88,7 +87,6 @@ impl CodePainter {
         })
     }
 
-    /// The state before the first line.
     pub(crate) fn start(&self) -> CodeState {
         CodeState {
             parse: ParseState::new(self.syntax),
@@ -96,8 +94,8 @@ impl CodePainter {
         }
     }
 
-    /// The runs of `line` as bytes and style, neighbours of one style joined; together they are the line. `state` goes
-    /// on to behind it. A line that cannot be read is plain.
+    /// Returns the runs of `line` as lengths in bytes and styles; neighbours of one style are joined, and the
+    /// lengths add up to the line. `state` advances past the line. A line that cannot be parsed is plain.
     pub(crate) fn line(&self, state: &mut CodeState, line: &str) -> Vec<(usize, Style)> {
         let plain = || vec![(line.len(), Style::new())];
         if line.len() > LONGEST_LINE {
@@ -114,7 +112,7 @@ impl CodePainter {
             let text = text.trim_end_matches('\n');
             let style = self.terminal_style(style);
             match out.last_mut() {
-                // A blank has no colour worth the bytes.
+                // A blank needs no colour of its own.
                 Some((length, known)) if *known == style || text.trim().is_empty() => {
                     *length += text.len();
                 }
@@ -136,7 +134,6 @@ impl CodePainter {
     }
 }
 
-/// Highlights the lines of one block, in order.
 pub(crate) struct CodeHighlighter {
     state: Option<(CodePainter, CodeState)>,
 }
@@ -153,7 +150,6 @@ impl CodeHighlighter {
         }
     }
 
-    /// The next line.
     pub(crate) fn line(&mut self, line: &str) -> Runs {
         let Some((painter, state)) = &mut self.state else {
             return vec![(line.to_owned(), Style::new())];
@@ -179,7 +175,7 @@ fn language(info: &str) -> &str {
         .unwrap_or("")
 }
 
-/// Names models use that syntect's tables do not know.
+/// Maps names that models use to the names in syntect's tables.
 pub(super) fn syntax_token(info: &str) -> &str {
     let language = language(info);
     match language.to_ascii_lowercase().as_str() {
@@ -192,7 +188,7 @@ pub(super) fn syntax_token(info: &str) -> &str {
     }
 }
 
-/// What is already highlighted of the blocks of a tail that is laid out again and again.
+/// Highlighted lines of the blocks in a tail that is laid out again and again.
 #[derive(Default)]
 pub(crate) struct CodeCache {
     blocks: Vec<CachedBlock>,
@@ -200,19 +196,19 @@ pub(crate) struct CodeCache {
 
 struct CachedBlock {
     info: String,
-    /// Text of it was settled and is gone from the tail.
+    /// Some lines of the block are settled and no longer in the tail.
     cut: bool,
     lines: Vec<(String, Runs)>,
     highlighter: CodeHighlighter,
 }
 
 impl CodeCache {
-    /// Forgets everything: the tail begins elsewhere now.
+    /// Empties the cache, for a tail that begins elsewhere.
     pub(crate) fn clear(&mut self) {
         self.blocks.clear();
     }
 
-    /// The first `count` lines of the last block are gone from the tail.
+    /// Forgets the first `count` lines of the last block, which have left the tail.
     pub(crate) fn forget_lines(&mut self, count: usize) {
         if let Some(last) = self.blocks.last_mut() {
             let mut gone = last.lines.drain(..count.min(last.lines.len()));
@@ -220,12 +216,12 @@ impl CodeCache {
         }
     }
 
-    /// Text of the `block`th code block has been settled: the block has its number.
+    /// True when lines of the `block`th code block have been settled: its number has been shown.
     pub(crate) fn is_cut(&self, block: usize) -> bool {
         self.blocks.get(block).is_some_and(|known| known.cut)
     }
 
-    /// Line `number` of the `block`th code block of the tail. Lines are asked for in order.
+    /// Returns line `number` of the `block`th code block of the tail. Callers ask for lines in order.
     pub(crate) fn line(
         &mut self,
         block: usize,
@@ -247,7 +243,7 @@ impl CodeCache {
                 highlighter: CodeHighlighter::new(info, theme),
             });
         }
-        // `push` above makes it the last; a block never skipped makes it the `block`th.
+        // The `push` above makes it the last; as no block is skipped, it is the `block`th.
         let known = match self.blocks.get_mut(block) {
             Some(known) => known,
             None => return CodeHighlighter::new(info, theme).line(line),
@@ -256,7 +252,7 @@ impl CodeCache {
             if text == line {
                 return runs.clone();
             }
-            // An earlier line changed: start this block over, from its first line.
+            // An earlier line changed: the block is highlighted again from its first line.
             let before: Vec<String> = known
                 .lines
                 .drain(..)

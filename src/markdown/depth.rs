@@ -1,33 +1,33 @@
-//! How deep quotes, lists and footnotes nest before the rest is shown as it is written.
+//! The limit on nesting of quotes, lists and footnotes; deeper content is shown as source.
 //!
-//! In: cleaned markdown. Out: the same number of bytes at the same places, in which no line opens more than [`NESTING`]
-//! blocks: the first byte of each further marker is a control character, which cleaned text has none of, and which
-//! [`Bounded::written`] turns back. So a parser that looks at every open block for every line does bounded work. Blocks
-//! that are deep by their indentation need more bytes the deeper they are; whoever makes a tree of them counts levels.
+//! In: cleaned markdown. Out: a text of the same length and offsets, in which no line opens more than [`NESTING`]
+//! blocks: the first byte of each further marker is replaced by a control character, which cleaned text has none of,
+//! and which [`Bounded::written`] turns back. A parser that checks every open block for every line thus does bounded
+//! work. Blocks that are deep by their indentation need more bytes the deeper they are; the builder of the tree
+//! counts those levels.
 
 use std::borrow::Cow;
 
 use super::source::clean;
 use crate::text::NESTING;
 
-/// What markers begin with, and the control characters that stand for these bytes, in the same order.
+/// First bytes of markers, and the control characters that stand for them, in the same order.
 const MARKERS: &[u8] = b">-+*[0123456789";
 const FIRST: u8 = 0x0e;
 
 /// Markdown whose lines open a bounded number of blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounded<'s> {
-    /// For the parser.
     pub(crate) source: &'s str,
     changed: bool,
 }
 
-/// `source` for the parser; the room is for a copy, where one is needed.
+/// Bounds `source` for the parser; `room` holds the copy, where one is needed.
 pub(crate) fn bounded<'s>(source: &'s str, room: &'s mut String) -> Bounded<'s> {
     let mut at = 0;
     let mut deep = Vec::new();
     for line in source.split_inclusive('\n') {
-        // Two bytes are the least that a level of a list takes, and `>` takes one.
+        // A level of a list takes at least two bytes, and `>` takes one.
         if line.len() > NESTING {
             deep_markers(line.as_bytes(), |marker| deep.push(at + marker));
         }
@@ -56,7 +56,7 @@ pub(crate) fn bounded<'s>(source: &'s str, room: &'s mut String) -> Bounded<'s> 
 }
 
 impl Bounded<'_> {
-    /// Text that the parser gave, as it was.
+    /// Restores the markers in text from the parser.
     pub(crate) fn written<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !self.changed || !text.bytes().any(|byte| marker(byte).is_some()) {
             return Cow::Borrowed(text);
@@ -65,7 +65,6 @@ impl Bounded<'_> {
         Cow::Owned(text.chars().map(back).collect())
     }
 
-    /// The same, cleaned.
     pub(crate) fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.written(text) {
             Cow::Borrowed(text) => clean(text),
@@ -74,18 +73,17 @@ impl Bounded<'_> {
     }
 }
 
-/// What this control character stands for.
 fn marker(byte: u8) -> Option<u8> {
     MARKERS.get(usize::from(byte.checked_sub(FIRST)?)).copied()
 }
 
-/// Tells where the markers beyond [`NESTING`] begin among those that the line begins with.
+/// Calls `found` with the offset of each marker beyond [`NESTING`] at the start of the line.
 fn deep_markers(line: &[u8], mut found: impl FnMut(usize)) {
     let rule = rule_from(line);
     let (mut at, mut levels) = (0, 0);
     loop {
         at += blanks(&line[at..]);
-        // Behind `- - -` nothing opens: that is a rule.
+        // After the first byte of `- - -` nothing opens: it is a thematic break.
         if rule.is_some_and(|rule| at >= rule) {
             return;
         }
@@ -100,7 +98,7 @@ fn deep_markers(line: &[u8], mut found: impl FnMut(usize)) {
     }
 }
 
-/// Where the rule begins that the line ends in, if it does.
+/// Offset of the thematic break at the end of the line, if there is one.
 fn rule_from(line: &[u8]) -> Option<usize> {
     let end = line.trim_ascii_end();
     let mark = *end.last()?;
@@ -118,7 +116,7 @@ fn blanks(bytes: &[u8]) -> usize {
     bytes.iter().take_while(blank).count()
 }
 
-/// Bytes of the marker of a quote, an item or a footnote that begins here.
+/// Length in bytes of the marker of a quote, an item or a footnote that begins here.
 fn marker_length(rest: &[u8]) -> Option<usize> {
     let ends = |at: usize| matches!(rest.get(at), None | Some(b' ' | b'\t' | b'\n'));
     match rest.first()? {
@@ -130,7 +128,7 @@ fn marker_length(rest: &[u8]) -> Option<usize> {
             (marker && ends(digits + 1)).then_some(digits + 1)
         }
         b'[' if rest.get(1) == Some(&b'^') => {
-            // A label has no bracket in it.
+            // A label contains no bracket.
             let close = rest[2..].iter().position(|byte| b"[]\n".contains(byte))? + 2;
             rest[close..].starts_with(b"]:").then_some(close + 2)
         }
@@ -142,7 +140,7 @@ fn marker_length(rest: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// How many markers are put out of the parser's sight; what is shown is what was there.
+    /// Counts the markers hidden from the parser, and checks that the shown text has them.
     #[track_caller]
     fn hidden(source: &str) -> usize {
         let mut room = String::new();

@@ -1,8 +1,8 @@
-//! A fenced code block at top level whose end has not come.
+//! A fenced code block at top level that has not ended yet.
 //!
-//! In: its opening line, then its lines. Out: runs of each, and whether a line closes it. Invariant: nothing before the
-//! current line is ever looked at again. Rules: CommonMark 0.31 §4.5. Absent on purpose: fences inside lists and
-//! quotes, which the parser handles as part of their container.
+//! In: its opening line, then its lines. Out: the runs of each, and whether a line closes the block. Invariant:
+//! lines before the current one are never read again. Rules: CommonMark 0.31 §4.5. Absent on purpose: fences inside
+//! lists and quotes, which the parser handles as part of their container.
 
 use nu_ansi_term::Style;
 
@@ -11,21 +11,19 @@ use super::fences::is_python;
 use super::theme::Appearance;
 use crate::text::expand_tabs;
 
-/// The open block.
 pub(crate) struct OpenFence {
     mark: char,
     length: usize,
     indent: usize,
     info: String,
     highlighter: Option<CodeHighlighter>,
-    /// An empty row is due before its first line.
     pub(crate) gap: bool,
-    /// It is Python whose first line that is not blank has not come.
+    /// True for Python until its first line that is not blank, with which it gets its number.
     pub(crate) uncounted: bool,
 }
 
 impl OpenFence {
-    /// Reads an opening line.
+    /// Parses an opening line; `None` for any other line.
     pub(crate) fn open(line: &str) -> Option<Self> {
         let content = line.trim_start_matches(' ');
         let mark = content.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -42,13 +40,11 @@ impl OpenFence {
         })
     }
 
-    /// Prepares the colours.
     pub(crate) fn begin(&mut self, appearance: &Appearance) {
         let theme = appearance.colour.then_some(appearance.theme);
         self.highlighter = Some(CodeHighlighter::new(&self.info, theme));
     }
 
-    /// Whether a whole line ends the block.
     pub(crate) fn closes(&self, line: &str) -> bool {
         let content = line.trim_start_matches(' ');
         let rest = content.trim_start_matches(self.mark);
@@ -57,14 +53,13 @@ impl OpenFence {
             && rest.trim_matches([' ', '\t']).is_empty()
     }
 
-    /// Whether an unfinished line could become the closing one.
+    /// True when an unfinished line could become the closing one.
     pub(crate) fn may_close(&self, line: &str) -> bool {
         line.trim_matches(' ')
             .trim_start_matches(self.mark)
             .is_empty()
     }
 
-    /// The runs of the next whole line.
     pub(crate) fn highlight(&mut self, line: &str) -> Runs {
         let text = self.content(line);
         match &mut self.highlighter {
@@ -73,12 +68,12 @@ impl OpenFence {
         }
     }
 
-    /// An unfinished line, not coloured yet.
+    /// Returns the runs of an unfinished line, not coloured yet.
     pub(crate) fn plain(&self, line: &str) -> Runs {
         vec![(self.content(line), Style::new())]
     }
 
-    /// Without as many leading columns of blanks as the opening line has.
+    /// Removes as many leading columns of blanks as the opening line has.
     fn content(&self, line: &str) -> String {
         let mut column = 0;
         let mut rest = line;

@@ -1,9 +1,9 @@
 //! The Python blocks of an answer.
 //!
 //! In: markdown. Out: the text of each fenced block tagged exactly `python` or `py`, at top level or in lists,
-//! stripped, without the empty ones, in order. Their numbers on the screen follow the same rule: `is_python`, not in a
-//! quote, and counted when their first line that is not blank comes. Absent on purpose: indented code, other tags
-//! (`python3`, `Python`), blocks inside quotes, and what is nested too deep to be shown as code.
+//! stripped, without the empty ones, in order. Their numbers on the screen follow the same rule: `is_python`, not in
+//! a quote, and counted at their first line that is not blank. Absent on purpose: indented code, other tags
+//! (`python3`, `Python`), blocks inside quotes, and content nested too deep to be shown as code.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
@@ -11,12 +11,12 @@ use super::blocks::options;
 use super::depth::bounded;
 use crate::text::NESTING;
 
-/// Whether a fence with this info string holds Python that keys can insert.
+/// True for an info string of Python that keys can insert.
 pub(crate) fn is_python(info: &str) -> bool {
     matches!(info.trim(), "python" | "py")
 }
 
-/// The Python blocks of `markdown`.
+/// Returns the Python blocks of `markdown`, by the rule of this module.
 pub fn python_blocks(markdown: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut current: Option<String> = None;

@@ -1,8 +1,8 @@
 //! Inline events to pieces of styled text.
 //!
 //! In: the parser's inline events with their ranges. Out: [`InlinePiece`]s. Invariant: a piece's text is clean, its
-//! source offset lies inside what it stands for, and offsets never go back. Links show their target unless the terminal
-//! is told it and the text does not pretend to be another. Absent on purpose: widths.
+//! source offset lies inside its source, and offsets never decrease. Links show their target unless the terminal
+//! gets it as OSC 8 and the text does not pretend to be another address. Absent on purpose: widths.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +17,6 @@ use super::source::{RESUMED, clean, safe_link};
 use super::theme;
 use crate::text::NESTING;
 
-/// Destinations of reference definitions, by lower-case label.
 pub(crate) type Definitions = HashMap<String, String>;
 
 /// A stretch of inline text in one style. `"\n"` is a hard break.
@@ -26,61 +25,55 @@ pub(crate) struct InlinePiece {
     pub(crate) text: String,
     pub(crate) style: Style,
     pub(crate) link: Option<Arc<str>>,
-    /// Byte offset in the source.
     pub(crate) at: usize,
-    /// Byte `n` of `text` stands at `at + n` of the source.
+    /// True when byte `n` of `text` is at `at + n` of the source.
     pub(crate) exact: bool,
 }
 
-/// How links are shown, and what may be looked up.
+/// How links are shown, and the definitions they may refer to.
 pub(crate) struct Context<'a> {
-    /// OSC 8 instead of `text (url)`.
+    /// True for OSC 8 instead of `text (url)`.
     pub(crate) links: bool,
-    /// From text that is settled.
     pub(crate) definitions: &'a Definitions,
 }
 
-/// A link whose text is being read.
 pub(crate) struct OpenLink {
-    /// How many pieces there were before its text.
     text_from: usize,
-    /// What the terminal is told.
+    /// The target of the OSC 8 link.
     target: Option<Arc<str>>,
     end: LinkEnd,
 }
 
-/// What is shown after a link's text.
 enum LinkEnd {
-    /// `(target)`, and where the source says it, if it does.
+    /// `(target)`, and its source offset, if the source has it.
     Target(String, Option<usize>),
-    /// The rest of a reference that leads nowhere yet, as written.
+    /// The rest of a reference without a definition so far, as source.
     Source(String),
 }
 
 /// Reads the text of blocks from the parser's events.
 pub(crate) struct Builder<'s, 'c, F: BrokenLinkCallback<'s>> {
     pub(crate) bounded: Bounded<'s>,
-    /// That of `bounded`.
+    /// The `source` of `bounded`.
     pub(crate) source: &'s str,
     pub(crate) context: &'c Context<'c>,
     pub(crate) own: HashMap<String, usize>,
     pub(crate) events: OffsetIter<'s, F>,
-    /// Where the top-level block or top-level item being read begins.
+    /// Where the current top-level block or top-level item begins.
     pub(crate) unit_start: usize,
-    /// Up to here the source has been shown as a formula.
+    /// The source up to here has been shown as a formula.
     pub(crate) passed: usize,
-    /// Where the paragraph being read ends; a place before is in it.
+    /// End of the current paragraph; only offsets before it are in the paragraph.
     pub(crate) paragraph_end: usize,
-    /// The box of the item being read.
     pub(crate) task: Option<bool>,
     pub(crate) styles: Vec<Style>,
     pub(crate) links: Vec<OpenLink>,
-    /// Elements that are open in one that is nested too deep and shown as it is written.
+    /// Number of open elements inside one that is nested too deep and shown as source.
     pub(crate) too_deep: usize,
 }
 
 impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
-    /// Inline content up to the end of the enclosing block.
+    /// Reads inline content up to the end of the enclosing block.
     pub(crate) fn pieces(&mut self, style: Style) -> Vec<InlinePiece> {
         self.styles.push(style);
         let mut out = Vec::new();
@@ -167,7 +160,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             Event::SoftBreak => self.push(" ", range.start, false, out),
             Event::HardBreak => self.push("\n", range.start, false, out),
             Event::TaskListMarker(done) => self.task = Some(done),
-            // Written out: its definition may come after it is settled, or never.
+            // Shown as source: its definition may come after it is settled, or never.
             Event::FootnoteReference(label) => {
                 self.push(&format!("[^{label}]"), range.start, false, out);
             }
@@ -175,10 +168,10 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         }
     }
 
-    /// Text, and the formulas in it; what the parser takes a formula's inside for is passed over.
+    /// Adds text and the formulas in it; events inside a formula are skipped.
     fn text(&mut self, text: &str, range: &Range<usize>, out: &mut Vec<InlinePiece>) {
         let exact = self.source.get(range.clone()) == Some(text);
-        // `\(` comes as `(` that stands behind a backslash.
+        // The parser reports `\(` as `(` after a backslash.
         let escaped = text.starts_with(['(', '[']) && self.source[..range.start].ends_with('\\');
         if escaped && range.start > self.passed {
             let at = range.start - 1;
@@ -213,7 +206,8 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         self.push(&self.source[at..range.end], at, true, out);
     }
 
-    /// Where a formula at `at` has to end: with its paragraph where that is known, else with its line or cell.
+    /// The end that a formula at `at` may not pass: the end of its paragraph where that is known, else of its line
+    /// or cell.
     fn formula_end(&self, at: usize) -> usize {
         if at < self.paragraph_end {
             return self.paragraph_end;
@@ -223,7 +217,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
     }
 
     fn push(&self, mut text: &str, mut at: usize, exact: bool, out: &mut Vec<InlinePiece>) {
-        // The mark before the rest of a paragraph, not to be seen.
+        // The mark before the rest of a paragraph is not shown.
         if at == 0
             && self.source.starts_with(RESUMED)
             && let Some(rest) = text.strip_prefix(RESUMED)
@@ -232,7 +226,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             at = text.len() - content.len();
             text = content;
         }
-        // What stands in a formula has been shown with it.
+        // Text inside a formula has been shown with it.
         if text.is_empty() || at < self.passed {
             return;
         }
@@ -272,7 +266,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             _ => target,
         };
         if forward && !self.context.definitions.contains_key(&key) {
-            // A definition that comes later cannot count: the text may be settled by then.
+            // A later definition cannot count, since the text may be settled by then.
             let image = source.starts_with('!');
             self.push(if image { "![" } else { "[" }, range.start, false, out);
             let tail = match link_type {

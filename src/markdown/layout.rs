@@ -1,10 +1,10 @@
 //! Blocks to rows at a width.
 //!
-//! In: blocks, a width, and the source offset up to which everything is settled. Out: rows, each with the source offset
-//! where it begins. Invariant: rows never exceed the width; rows laid out with `from` equal to a resumable row's offset
-//! are that row and its followers. Containers put a prefix before each row (`• `, `> `), cut to half the width where it
-//! is narrow, so that even one column shows text. Absent on purpose: any memory of earlier layouts, except the code
-//! cache and table widths that the stream hands in.
+//! In: blocks, a width, and the source offset up to which everything is settled. Out: rows with the source offsets
+//! where they begin. Invariant: rows never exceed the width; rows laid out with `from` equal to a resumable row's
+//! offset are that row and its successors. Containers put a prefix before each row (`• `, `> `), cut to half the
+//! width where it is narrow, so that even one column shows text. Absent on purpose: memory of earlier layouts,
+//! except the code cache and table widths that the stream passes in.
 
 use nu_ansi_term::Style;
 
@@ -18,46 +18,40 @@ use super::theme::{self, Theme};
 use super::wrap::{chop, wrap};
 use crate::text::{Line, columns, expand_tabs, split_at_columns};
 
-/// A row of the screen and where in the source it begins.
+/// A row of the screen and its offset in the source.
 pub(crate) struct MarkdownRow {
     pub(crate) line: Line,
     pub(crate) at: usize,
     pub(crate) resumable: bool,
-    /// Its first character is in no inline element.
+    /// True when its first character is in no inline element.
     pub(crate) plain: bool,
 }
 
-/// What is put before the rows of a container's content.
 struct Prefix {
     first: String,
     rest: String,
     used: bool,
 }
 
-/// Prose is not set wider than this; code and tables are.
+/// Widest prose, in columns; code and tables may be wider.
 const WIDEST: usize = 100;
 
-/// State of one layout pass.
 pub(crate) struct Layout<'a> {
     pub(crate) rows: Vec<MarkdownRow>,
     width: usize,
     from: usize,
-    /// `None` without colours.
     code_theme: Option<Theme>,
     code: &'a mut CodeCache,
     code_blocks: usize,
     /// Widths of the table whose first rows are settled.
     fixed: Option<&'a Columns>,
-    /// Widths that the first table of this pass got.
+    /// Widths of the first table of this pass.
     pub(crate) first_table: Option<Columns>,
     prefixes: Vec<Prefix>,
-    /// Quotes that are open.
     quotes: usize,
-    /// Python blocks so far, when they are numbered.
     numbered: Option<usize>,
-    /// An empty row is due before the next one, behind that many prefixes.
+    /// An empty row is due before the next one, with that many prefixes.
     gap: Option<usize>,
-    /// Rows so far, those left out included.
     shown: usize,
     quoted: bool,
 }
@@ -94,18 +88,17 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// An empty row before the next one.
+    /// Requests an empty row before the next one.
     pub(crate) fn gap(&mut self) {
         let depth = self.prefixes.len();
         self.gap = Some(self.gap.map_or(depth, |due| due.min(depth)));
     }
 
-    /// Whether an empty row is due before the next one.
     pub(crate) fn gap_is_due(&self) -> bool {
         self.gap.is_some()
     }
 
-    /// One top-level block, which may be the rest of a list.
+    /// Lays out one top-level block, which may be the rest of a list.
     pub(crate) fn top_level(&mut self, block: &Block, goes_on: Option<OpenList>) {
         match (&block.kind, goes_on) {
             (BlockKind::List(start, items), Some(list)) => {
@@ -116,18 +109,18 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// One complete or unfinished line of a top-level code block; `first`: the first of Python that is not blank.
+    /// Lays out one complete or unfinished line of a top-level code block; `first` for the first line of Python that
+    /// is not blank.
     pub(crate) fn code_line(&mut self, runs: &Runs, first: bool) {
         let number = self.number(first);
         self.code_rows(runs, 0, number);
     }
 
-    /// Python blocks so far, when they are numbered.
     pub(crate) fn numbered(&self) -> Option<usize> {
         self.numbered
     }
 
-    /// The number of the block that begins, if one does.
+    /// Returns the number of the block when this is its beginning.
     fn number(&mut self, begins: bool) -> Option<usize> {
         let number = self.numbered.as_mut().filter(|_| begins)?;
         *number += 1;
@@ -214,7 +207,7 @@ impl<'a> Layout<'a> {
         self.code_blocks += 1;
         let mut uncounted = python && self.quotes == 0;
         if uncounted && self.code.is_cut(block) {
-            // Its number stands above.
+            // Its number has been shown above.
             self.number(true);
             uncounted = false;
         }
@@ -232,7 +225,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// `number` stands where the indent is, for the keys that take one block.
+    /// Adds the rows of a code line; `number` replaces the indent and names the key that takes the block.
     fn code_rows(&mut self, runs: &Runs, at: usize, number: Option<usize>) {
         let indent = if self.width >= 12 { "  " } else { "" };
         match number.filter(|number| *number < 10 && !indent.is_empty()) {
@@ -277,7 +270,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Content with an empty row before it, if there is any content.
+    /// Adds content with an empty row before it, if there is any content.
     fn spaced(&mut self, gap: bool, content: impl FnOnce(&mut Self)) {
         let (due, shown) = (self.gap, self.shown);
         if gap {
@@ -325,7 +318,6 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Columns that the prefixes take of each row: at most half.
     fn prefix_columns(&self) -> usize {
         let wanted: usize = self
             .prefixes
@@ -335,12 +327,12 @@ impl<'a> Layout<'a> {
         wanted.min(self.width.min(WIDEST) / 2)
     }
 
-    /// Columns behind the prefixes, where a row has `most` at most.
+    /// Columns after the prefixes, for a row of at most `most`.
     fn available(&self, most: usize) -> usize {
         (self.width.min(most) - self.prefix_columns()).max(1)
     }
 
-    /// The prefixes' text for the next row, or, for an empty row, that of the outer `depth` ones.
+    /// Text of the prefixes for the next row, or, for an empty row, of the outer `depth` ones.
     fn prefix(&mut self, depth: Option<usize>) -> String {
         let limit = self.prefix_columns();
         let mut text = String::new();
@@ -359,7 +351,7 @@ impl<'a> Layout<'a> {
                 part
             });
         }
-        // Where there is no room, the innermost end says most.
+        // Without enough room the innermost prefixes are kept.
         let over = columns(&text).saturating_sub(limit);
         text.drain(..split_at_columns(&text, over).0.len());
         if depth.is_some() {

@@ -1,16 +1,16 @@
-//! Formulas in prose: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`, in characters.
+//! Formulas in prose as characters: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`.
 //!
-//! In: a source, a place in it, and where its line or paragraph ends. Out: where the formula ends and what to show.
-//! Invariants: what is not surely a formula stays as it is written: prices (`$5 or $6`), variables of a shell
-//! (`$HOME`), anything whose commands are not all known, anything beside code. The parser knows no formulas, so that
-//! emphasis between two prices is emphasis.
+//! In: a source, an offset in it, and the end of its line or paragraph. Out: the end of the formula and the text to
+//! show. Invariants: text that is not certainly a formula stays as source: prices (`$5 or $6`), shell variables
+//! (`$HOME`), formulas with unknown commands, anything next to code. The parser knows no formulas, so that emphasis
+//! between two prices is emphasis.
 
 use crate::output::in_characters;
 
-/// The longest formula with its marks, in bytes: what has no end is not looked for further.
+/// Longest formula with its marks, in bytes; the search for an end stops there.
 pub(super) const LONGEST: usize = 2000;
 
-/// A formula at `at`: the byte after its end, and its text. It has to end before `end`.
+/// Returns the byte after the end of the formula at `at`, and its text. The formula has to end before `end`.
 pub(crate) fn formula_at(source: &str, at: usize, end: usize) -> Option<(usize, String)> {
     let end = end.min(source.floor_char_boundary(at + LONGEST));
     let line = source.get(at..end)?;
@@ -43,11 +43,11 @@ pub(crate) fn formula_at(source: &str, at: usize, end: usize) -> Option<(usize, 
         return None;
     }
     let text = in_characters(inner)?;
-    // A line of ours is one row of the paragraph.
+    // The formula has to fit in one row of the paragraph.
     Some((stop, text.lines().collect::<Vec<_>>().join("; ")))
 }
 
-/// Where `close` stands; a dollar sign behind a backslash closes nothing.
+/// Offset of `close`; a dollar sign after a backslash closes nothing.
 fn closing(rest: &str, close: &str) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -59,7 +59,7 @@ fn closing(rest: &str, close: &str) -> Option<usize> {
     }
 }
 
-/// Whether what stands between single dollar signs is a formula.
+/// True when the text between single dollar signs is certainly a formula.
 fn is_surely_one(inner: &str, after: Option<char>) -> bool {
     let tight = !inner.starts_with(char::is_whitespace) && !inner.ends_with(char::is_whitespace);
     if !tight || inner.contains('\n') || after.is_some_and(|c| c.is_alphanumeric() || c == '$') {
@@ -73,7 +73,7 @@ fn is_surely_one(inner: &str, after: Option<char>) -> bool {
     marked || single || equation
 }
 
-/// `HOME_DIR`, as opposed to `x_1`.
+/// True for `HOME_DIR`, false for `x_1`.
 fn is_word(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || c == '_')
         && text.split('_').any(|part| part.len() > 2)

@@ -1,13 +1,13 @@
 //! Streamed markdown: deltas in, settled lines and a live tail out.
 //!
-//! In: model text, untrusted, cut anywhere. Out: [`Line`]s that a front-end prints. Invariants: no control character of
-//! the text comes out; a settled line is final; the same text gives the same lines however it was cut; what is kept and
-//! parsed again is only the last block. Dialect: CommonMark 0.31 with GitHub's tables, strikethrough, task boxes and
-//! footnotes. Absent on purpose: IO, terminals, ticks (`screen::live` draws what comes out here).
+//! In: model text, untrusted, cut anywhere. Out: [`Line`]s that a front-end prints. Invariants: no control character
+//! of the text is returned; a settled line is final; the same text gives the same lines however it was cut; only the
+//! last block is kept and parsed again. Dialect: CommonMark 0.31 with GitHub's tables, strikethrough, task boxes and
+//! footnotes. Absent on purpose: IO, terminals, ticks (`screen::live` draws the lines).
 //!
-//! `source` cleans, `depth` bounds, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and
+//! `source` cleans, `depth` bounds, `blocks` and `inline` parse, `settle` decides what is final, `wrap`, `table` and
 //! `layout` make rows, `math` reads formulas, `code` and `theme` colour them, `fence` and `stream` carry state from
-//! frame to frame; `web` is code for exported pages.
+//! frame to frame; `web` renders code for exported pages.
 
 mod background;
 mod blocks;
@@ -40,7 +40,7 @@ pub(crate) use web::code_to_html;
 
 use crate::text::Line;
 
-/// A whole text at once, by the same path as a stream.
+/// Renders a whole text at once, by the same code path as a stream.
 pub fn render(text: &str, width: usize, appearance: &Appearance) -> Vec<Line> {
     let mut stream = MarkdownStream::new(*appearance);
     stream.push(text);

@@ -1,27 +1,27 @@
-//! How much of a growing source can no longer change.
+//! The part of a growing source that can no longer change.
 //!
-//! In: whole lines and the blocks they make. Out: how many bytes are final, and what goes on after them. Invariant:
-//! what is final stays so whatever follows: everything before the last block; the last block too when a blank line or
-//! its kind ends it; of a list, everything before its last item; of a fence, its opening line (its lines are the
-//! fence's). Absent on purpose: rows and widths.
+//! In: whole lines and the blocks they make. Out: how many bytes are final, and how the rest continues them.
+//! Invariant: final source stays final whatever follows: everything before the last block; the last block too when a
+//! blank line or its kind ends it; of a list, everything before its last item; of a fence, its opening line (its
+//! lines belong to the fence). Absent on purpose: rows and widths.
 
 use super::blocks::{Block, BlockKind, collect_definitions};
 use super::fence::OpenFence;
 use super::inline::Definitions;
 use super::source::RESUMED;
 
-/// The first block of the tail is the rest of a list.
+/// Set when the first block of the tail is the rest of a list.
 #[derive(Clone, Copy)]
 pub(crate) struct OpenList {
-    /// Number of its next item, when ordered.
+    /// Number of the next item, when ordered.
     pub(crate) next: Option<u64>,
-    /// A blank line stands before its next item.
+    /// A blank line precedes the next item.
     pub(crate) blank_before: bool,
-    /// Its items so far show nothing, and the empty row before the list is still due.
+    /// The items so far show nothing, and the empty row before the list is still due.
     pub(crate) gap_due: bool,
 }
 
-/// What of a source of whole lines can be settled.
+/// The part of a source of whole lines that can be settled.
 #[derive(Default)]
 pub(crate) struct StablePrefix {
     pub(crate) bytes: usize,
@@ -29,7 +29,7 @@ pub(crate) struct StablePrefix {
     pub(crate) open_list: Option<OpenList>,
 }
 
-/// Leaves in `blocks` what can be settled.
+/// Removes from `blocks` all that cannot be settled yet.
 pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: bool) -> StablePrefix {
     let whole = StablePrefix {
         bytes: source.len(),
@@ -39,7 +39,7 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
         return whole;
     }
     let Some(mut last) = blocks.pop() else {
-        // Definitions and blank lines.
+        // Only definitions and blank lines.
         return if source.ends_with("\n\n") || source.trim().is_empty() {
             whole
         } else {
@@ -95,15 +95,15 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
     }
 }
 
-/// Up to where everything before the last block is final, such that the rest alone makes the same block.
+/// Offset up to which everything before the last block is final, such that the rest alone makes the same block.
 fn before_last(source: &str, before: Option<&Block>, last: &Block, start: usize) -> usize {
-    // A definition goes on like a paragraph: `    x` or `2. x` after one is text, alone it is code or a list.
+    // A definition continues like a paragraph: `    x` or `2. x` after one is text, alone it is code or a list.
     let may_go_on = matches!(last.kind, BlockKind::Paragraph(_) | BlockKind::Table(..))
         && !ends_in_blank_line(&source[..start]);
     if !may_go_on {
         return start;
     }
-    // Containers reach over definitions after them; where their content ends cannot be told from their range.
+    // Containers include definitions after them, so the end of their content is not known from their range.
     let (end, if_defined) = match before {
         Some(before) if before.kind.is_container() => (line_start(source, before.range.start), 0),
         Some(before) => {
@@ -129,7 +129,6 @@ pub(crate) fn line_start(source: &str, at: usize) -> usize {
     source[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// One past the newline that ends the block whose range ends at `at`.
 fn block_end(source: &str, at: usize) -> usize {
     if source[..at].ends_with('\n') {
         at
@@ -138,14 +137,13 @@ fn block_end(source: &str, at: usize) -> usize {
     }
 }
 
-/// One past the next newline.
 fn next_line(source: &str, at: usize) -> usize {
     source[at..]
         .find('\n')
         .map_or(source.len(), |newline| at + newline + 1)
 }
 
-/// One past the first blank line at or after the end of a block.
+/// Offset after the first blank line at or after the end of a block.
 fn blank_line_after(source: &str, end: usize) -> Option<usize> {
     let mut at = block_end(source, end);
     while let Some(length) = source[at..].find('\n') {
@@ -157,8 +155,8 @@ fn blank_line_after(source: &str, end: usize) -> Option<usize> {
     None
 }
 
-/// Bytes at the end that are better not shown yet: a last line of nothing but marks (`-`, `` ``` ``, `1.`), which mean
-/// something else as soon as the next character is there; a table row comes whole, or it would be redrawn cell by cell.
+/// Bytes at the end that are not shown yet: a last line of nothing but marks (`-`, `` ``` ``, `1.`), which change
+/// their meaning with the next character; and an incomplete table row, which would be redrawn cell by cell.
 pub(crate) fn unsure_end(tail: &str) -> usize {
     let line = &tail[line_start(tail, tail.len())..];
     let marks = |c: char| c.is_ascii_digit() || " \t-=*_#`~|>+.:)[]!".contains(c);
@@ -170,17 +168,16 @@ pub(crate) fn unsure_end(tail: &str) -> usize {
     }
 }
 
-/// What [`drop_frozen`] took away.
 pub(crate) enum Dropped {
     Nothing,
     /// That many lines of the tail's last code block.
     CodeLines(usize),
-    /// The beginning of the tail's only block: the rest goes on with it.
+    /// The beginning of the tail's only block, which the rest continues.
     Start,
 }
 
-/// Takes source that is settled, though its block is not, out of `tail`, where the rest means the same without it.
-/// `plain`: no inline element is open at `frozen`. Definitions that go with it are kept in `definitions`.
+/// Removes from `tail` the source that is settled although its block is not, where the rest means the same without
+/// it. `plain`: no inline element is open at `frozen`. Definitions in the removed source are added to `definitions`.
 pub(crate) fn drop_frozen(
     tail: &mut String,
     blocks: &[Block],
@@ -189,7 +186,7 @@ pub(crate) fn drop_frozen(
     definitions: &mut Definitions,
 ) -> Dropped {
     if let Some(lines) = trailing_code(blocks) {
-        // Its opening line stays.
+        // The opening line stays.
         let count = lines.iter().filter(|(at, _)| *at < *frozen).count();
         let on_a_line = lines.get(count).is_some_and(|(at, _)| *at == *frozen);
         if count == 0 || !on_a_line {
@@ -228,7 +225,6 @@ pub(crate) fn drop_frozen(
     }
 }
 
-/// Takes out everything from the line of `first` up to the line of `frozen`.
 fn drop_lines(tail: &mut String, first: usize, frozen: &mut usize) {
     let from = line_start(tail, first);
     let to = line_start(tail, *frozen);
@@ -236,7 +232,7 @@ fn drop_lines(tail: &mut String, first: usize, frozen: &mut usize) {
     *frozen -= to - from;
 }
 
-/// The lines of the fenced code block that a tail ends in, however deep it stands.
+/// The lines of the fenced code block at the end of a tail, at any depth.
 fn trailing_code(blocks: &[Block]) -> Option<&[(usize, String)]> {
     match &blocks.last()?.kind {
         BlockKind::Code {

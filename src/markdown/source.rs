@@ -1,13 +1,13 @@
-//! Where model text enters: nothing that a terminal could obey passes.
+//! The entry of model text: control characters that a terminal could act on are removed here.
 //!
 //! In: any text. Out: text whose only control characters are `\n` and `\t`, without bidirectional overrides and
 //! invisible tag characters. Invariant: `clean` is idempotent and works character by character, so a text may be cut
-//! anywhere. It runs twice: on what arrives, and on what the parser decodes (`&#27;` is an escape character).
-//! Absent on purpose: any idea of escape sequences; without its first byte a sequence is ordinary text.
+//! anywhere. Called twice: for what arrives, and for what the parser decodes (`&#27;` is an escape character).
+//! Absent on purpose: escape sequences; without its first byte a sequence is ordinary text.
 
 use std::borrow::Cow;
 
-/// Stands before the rest of a paragraph whose first rows are settled. A noncharacter: `clean` lets none through.
+/// Precedes the rest of a paragraph whose first rows are settled. A noncharacter, which `clean` never returns.
 pub(crate) const RESUMED: char = '\u{fdd0}';
 
 /// Makes text safe to print; control characters become visible pictures.
@@ -20,7 +20,6 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Appends the cleaned text.
 pub(crate) fn clean_into(text: &str, out: &mut String) {
     for c in text.chars() {
         match replacement(c) {
@@ -54,7 +53,7 @@ fn replacement(c: char) -> Option<Option<char>> {
     }
 }
 
-/// `target` if a terminal may be told to follow it: a known scheme, no blank, no control character.
+/// Returns `target` if a terminal may open it: a known scheme, no blank, no control character.
 pub(crate) fn safe_link(target: &str) -> Option<&str> {
     let known = ["http://", "https://", "mailto:", "file://"]
         .iter()

@@ -1,10 +1,11 @@
 //! A stream of markdown: deltas in, settled lines and a live tail out.
 //!
-//! In: pieces of an answer, cut anywhere. Out: [`MarkdownFrame`]s. Invariants: a settled line is handed out once and
-//! never changes; the settled lines after [`MarkdownStream::finish`] are the same however the text was cut, as long as
-//! no block outgrew the live rows; the source kept is that of the last block (for a list, of its last item), and where
-//! that is a paragraph or table taller than the live rows, of those rows only, so the whole costs linear time.
-//! Absent on purpose: terminals, clocks, ticks. Width is an argument of each frame; settled lines keep theirs.
+//! In: pieces of an answer, cut anywhere. Out: [`MarkdownFrame`]s. Invariants: a settled line is returned once and
+//! never changes; the settled lines after [`MarkdownStream::finish`] are the same however the text was cut, as long
+//! as no block outgrew the live rows; only the source of the last block is kept (for a list, of its last item), and
+//! where that is a paragraph or table taller than the live rows, only that of the live rows, so the whole takes
+//! linear time. Absent on purpose: terminals, clocks, ticks. The width is an argument of each frame; settled lines
+//! keep theirs.
 
 use super::blocks::{Block, BlockKind, collect_definitions, images, parse};
 use super::code::CodeCache;
@@ -17,27 +18,25 @@ use super::table::Columns;
 use super::theme::Appearance;
 use crate::text::Line;
 
-/// What to show now.
+/// The lines to show now.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MarkdownFrame {
     /// New final lines, to be printed once.
     pub settled: Vec<Line>,
-    /// Pictures that settled blocks name (`![…](target)`): how many of `settled` stand above each, and its target.
+    /// Images in settled blocks (`![…](target)`): how many of `settled` are above each, and its target.
     pub pictures: Vec<(usize, String)>,
-    /// The whole unsettled tail, to stand below them until the next frame.
+    /// The whole unsettled tail, to be shown below the settled lines until the next frame.
     pub live: Vec<Line>,
 }
 
-/// What blocks become.
 struct LaidOut {
     rows: Vec<MarkdownRow>,
-    /// Pictures they name: how many rows stand above each, and its target.
+    /// Images in the blocks: how many rows are above each, and its target.
     pictures: Vec<(usize, String)>,
-    /// Python blocks with theirs, when they are numbered.
+    /// Number of Python blocks including those of this layout, when they are numbered.
     numbered: Option<usize>,
-    /// Widths of their first table.
     first_table: Option<Columns>,
-    /// The last block showed nothing, and an empty row stands before what it will show.
+    /// The last block shows nothing so far, and an empty row is due before its content.
     gap_due: bool,
 }
 
@@ -45,11 +44,10 @@ struct LaidOut {
 pub struct MarkdownStream {
     appearance: Appearance,
     quoted: bool,
-    /// Python blocks that are settled, when they are numbered.
+    /// Number of settled Python blocks, when they are numbered.
     numbered: Option<usize>,
-    /// As many there were before.
+    /// The count before the first block.
     numbered_from: Option<usize>,
-    /// Source of what is not settled.
     tail: String,
     /// Bytes of `tail`, whole lines, that were already searched for what can be settled.
     searched: usize,
@@ -59,7 +57,7 @@ pub struct MarkdownStream {
     list: Option<OpenList>,
     /// The tail begins inside a block: no gap before it.
     resumed: bool,
-    /// Anything was shown before the tail.
+    /// Something was shown before the tail.
     started: bool,
     finished: bool,
     definitions: Definitions,
@@ -67,12 +65,11 @@ pub struct MarkdownStream {
     cache: CodeCache,
     /// The last frame's live rows, with the bytes of the tail they show and their width.
     shown: Option<(usize, usize, Vec<Line>)>,
-    /// Bytes given to the parser so far.
     parsed: u64,
 }
 
 impl MarkdownStream {
-    /// An empty stream.
+    /// Creates an empty stream.
     pub fn new(appearance: Appearance) -> Self {
         MarkdownStream {
             appearance,
@@ -95,7 +92,7 @@ impl MarkdownStream {
         }
     }
 
-    /// A stream whose lines all stand behind `> `, faint: reasoning.
+    /// Creates a stream for reasoning: every line is faint and follows `> `.
     pub fn quoted(appearance: Appearance) -> Self {
         MarkdownStream {
             quoted: true,
@@ -103,7 +100,7 @@ impl MarkdownStream {
         }
     }
 
-    /// A stream whose Python blocks show their number, from the one after `count` on, if there is a count.
+    /// Creates a stream whose Python blocks show numbers, from `count + 1` on; `None` shows none.
     pub fn numbered(appearance: Appearance, count: Option<usize>) -> Self {
         MarkdownStream {
             numbered: count,
@@ -112,7 +109,7 @@ impl MarkdownStream {
         }
     }
 
-    /// The number of the last Python block that is settled, when they are numbered.
+    /// Returns the number of the last settled Python block, when they are numbered.
     pub fn count(&self) -> Option<usize> {
         self.numbered
     }
@@ -123,7 +120,7 @@ impl MarkdownStream {
         clean_into(delta, &mut self.tail);
     }
 
-    /// No more text comes: the next frame settles everything.
+    /// Ends the text: the next frame settles everything.
     pub fn finish(&mut self) {
         self.finished = true;
         if !self.tail.is_empty() && !self.tail.ends_with('\n') {
@@ -131,7 +128,7 @@ impl MarkdownStream {
         }
     }
 
-    /// The unsettled text is void and starts again (a retried answer); what is settled stays.
+    /// Discards the unsettled text, for a retried answer; settled lines stay.
     pub fn restart(&mut self) {
         self.tail.clear();
         self.fence = None;
@@ -141,13 +138,13 @@ impl MarkdownStream {
         self.settled_to_the_end();
     }
 
-    /// Bytes handed to the markdown parser so far: what the cost is proportional to.
+    /// Returns the bytes given to the markdown parser so far, to which the cost is proportional.
     pub fn parsed_bytes(&self) -> u64 {
         self.parsed
     }
 
-    /// The screen at `width` columns with at most `max_live_rows` unsettled rows (a single row of a table may exceed
-    /// it). Settled lines are handed out exactly once.
+    /// Returns the lines at `width` columns with at most `max_live_rows` unsettled rows (a single row of a table may
+    /// exceed that). Each settled line is returned exactly once.
     pub fn frame(&mut self, width: usize, max_live_rows: usize) -> MarkdownFrame {
         let width = width.max(1);
         let mut frame = MarkdownFrame::default();
@@ -193,7 +190,7 @@ impl MarkdownStream {
         Layout::new(width, from, theme, cache, columns, quoted, numbered)
     }
 
-    /// Whole code lines of the open fence. True: the fence is closed, there may be more to do.
+    /// Settles whole code lines of the open fence. Returns true when the fence is closed and more may be settled.
     fn settle_code(&mut self, width: usize, settled: &mut Vec<Line>) -> bool {
         let Some(fence) = &mut self.fence else {
             return false;
@@ -244,7 +241,7 @@ impl MarkdownStream {
         self.cache.clear();
     }
 
-    /// Finds and settles what can no longer change. True: there may be more to do.
+    /// Settles what can no longer change. Returns true when more may be settled.
     fn settle_blocks(&mut self, width: usize, frame: &mut MarkdownFrame) -> bool {
         let complete = if self.finished {
             self.tail.len()
@@ -276,7 +273,7 @@ impl MarkdownStream {
         self.started |= !frame.settled.is_empty();
         self.list = cut.open_list.map(|mut list| {
             list.gap_due = laid_out.gap_due;
-            // Numbers of a list that was already going on count from where it was.
+            // Numbers of a continued list count from its earlier items.
             if let (
                 1,
                 Some(before),
@@ -318,7 +315,6 @@ impl MarkdownStream {
         }
     }
 
-    /// Rows of blocks that begin where the tail begins.
     fn lay_out(&mut self, blocks: &[Block], width: usize) -> LaidOut {
         let mut layout = Self::layout(
             &self.appearance,
@@ -379,7 +375,6 @@ impl MarkdownStream {
         layout.rows
     }
 
-    /// Rows of the first `shown` bytes of the tail.
     fn live_blocks(&mut self, shown: usize, width: usize) -> Vec<MarkdownRow> {
         if self.tail[..shown].trim().is_empty() {
             return Vec::new();
@@ -405,7 +400,7 @@ impl MarkdownStream {
         rows
     }
 
-    /// Settles the upper rows of a tail that is too tall, and drops their source where it can.
+    /// Settles the upper rows of a tail that is too tall, and drops their source where possible.
     fn freeze(&mut self, mut rows: Vec<MarkdownRow>, max: usize, frame: &mut MarkdownFrame) {
         let resumable = |n: usize| rows[n].resumable && rows[n - 1].at < rows[n].at;
         let over = rows.len().saturating_sub(max);
@@ -426,7 +421,7 @@ impl MarkdownStream {
         frame.live = live.into_iter().map(|row| row.line).collect();
     }
 
-    /// Takes the frozen part of the tail's source away where the rest means the same without it.
+    /// Removes the frozen part of the tail's source where the rest means the same without it.
     fn drop_frozen_source(&mut self, plain: bool) {
         self.parsed += self.tail.len() as u64;
         let blocks = parse(&self.tail, &self.context());

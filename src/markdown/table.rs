@@ -1,9 +1,9 @@
 //! Tables: column widths, and rows of cells to rows of the screen.
 //!
-//! In: cells as inline pieces, alignments, the width there is. Out: lines, each with the offset of the source row it
-//! belongs to. Invariant: with [`Columns`] given, a row's lines depend on that row alone, so a table whose head has
-//! scrolled away can go on. Where columns would get too narrow to read, each row becomes a list of `head: cell` lines.
-//! Absent on purpose: a crate for it; none at hand knows links and styles inside a cell as the rest of us has them.
+//! In: cells as inline pieces, alignments, the width. Out: lines, each with the offset of its source row. Invariant:
+//! with [`Columns`] given, a row's lines depend on that row alone, so a table whose head has scrolled away can be
+//! continued. Where columns would get too narrow to read, each row becomes a list of `head: cell` lines. Absent on
+//! purpose: a crate for tables; none supports links and styles inside a cell as this module does.
 
 use nu_ansi_term::Style;
 use pulldown_cmark::Alignment;
@@ -13,14 +13,11 @@ use super::theme;
 use super::wrap::wrap;
 use crate::text::{Line, columns};
 
-/// Narrowest column worth having.
 const NARROWEST: usize = 5;
 const SEPARATOR: &str = " │ ";
 
-/// Widths that a table was laid out with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Columns {
-    /// Of each column; empty when rows are shown as lists.
     widths: Vec<usize>,
     count: usize,
     total: usize,
@@ -29,7 +26,7 @@ pub(crate) struct Columns {
 type Cells = Vec<Vec<InlinePiece>>;
 
 impl Columns {
-    /// Whether they still apply.
+    /// True while the widths still apply.
     pub(crate) fn fit(&self, total: usize, rows: &[(usize, Cells)]) -> bool {
         self.total == total
             && rows
@@ -80,7 +77,6 @@ fn cell_columns(cell: &[InlinePiece]) -> usize {
     cell.iter().map(|piece| columns(&piece.text)).sum()
 }
 
-/// The table's lines at `total` columns, with `fixed` widths where it goes on.
 pub(crate) fn lay_out_table(
     alignments: &[Alignment],
     rows: &[(usize, Cells)],
@@ -153,7 +149,7 @@ fn grid_row(
     }
 }
 
-/// `head: cell` lines, a short rule between rows.
+/// Makes `head: cell` lines with a short rule between rows.
 fn stacked(rows: &[(usize, Cells)], total: usize, out: &mut Vec<(usize, Line)>) {
     let Some(((head_at, head), body)) = rows.split_first() else {
         return;
@@ -176,7 +172,7 @@ fn stacked(rows: &[(usize, Cells)], total: usize, out: &mut Vec<(usize, Line)>) 
         return;
     }
     for (at, cells) in body {
-        // The rule opens a row rather than closing one, so that a row's lines depend on that row alone.
+        // The rule precedes a row rather than following one, so that a row's lines depend on that row alone.
         let mut rule = Line::default();
         rule.push(&"─".repeat(total.min(8)), theme::faint(), None);
         out.push((*at, rule));

@@ -1,4 +1,5 @@
-//! Tests of streamed markdown: snapshots, splits, settling, safety, cost. How it looks on a terminal: `screen::live`.
+//! Tests of streamed markdown: snapshots, splits, settling, safety, cost. How it looks on a terminal:
+//! `screen::live`.
 
 mod depth;
 mod numbers;
@@ -45,7 +46,7 @@ fn stream(text: &str, cuts: &[usize], width: usize) -> String {
     text_of(&settled)
 }
 
-/// `NAME.md` and what it looks like: `NAME.80.txt`, `NAME.40.txt`, `NAME.20.txt`. Set `UPDATE_SNAPSHOTS` to rewrite.
+/// Compares `NAME.md` with `NAME.80.txt`, `NAME.40.txt` and `NAME.20.txt`. Set `UPDATE_SNAPSHOTS` to rewrite them.
 #[test]
 fn snapshots() {
     let mut seen = 0;
@@ -73,7 +74,6 @@ fn check_snapshot(path: &Path, shown: &str) {
     assert_eq!(shown, expected, "{}", path.display());
 }
 
-/// Building blocks of answers, the awkward ones above all.
 pub(crate) fn answer() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         8 => "[a-z]{1,9}",
@@ -171,7 +171,6 @@ proptest! {
         prop_assert_eq!(text_of(&render(&text, 40, &colour)), plain(&text, 40));
     }
 
-    /// However low the ceiling: the words of plain prose come out once each and in order, at changing widths.
     #[test]
     fn frozen_rows_lose_and_repeat_nothing(
         kind in 0usize..5,
@@ -185,7 +184,7 @@ proptest! {
         for (n, piece) in text.as_bytes().chunks(7).enumerate() {
             stream.push(std::str::from_utf8(piece).expect("ASCII"));
             let frame = stream.frame(widths[(n / 20) % widths.len()], ceiling);
-            // One row of a table or one line of code may be taller than the ceiling; prose may not.
+            // One row of a table or one line of code may be taller than the limit; prose may not.
             prop_assert!(matches!(kind, 2 | 3) || frame.live.len() <= ceiling);
             lines.extend(frame.settled);
         }
@@ -300,7 +299,6 @@ fn pictures_are_named_where_they_stand() {
             .iter()
             .map(|(at, target)| (*at, target.as_str()))
             .collect();
-        // Below the paragraph, below the item.
         assert_eq!(found[..2], [(1, "a.png"), (1, "b c.png")]);
         assert_eq!(found[2].1, "d.png");
         assert_eq!(found.len(), 3);
@@ -331,7 +329,6 @@ fn references_reach_back_not_forward() {
     assert_eq!(stream(text, &[1], 99), plain(text, 99));
 }
 
-/// Texts that once settled otherwise when they came piece by piece.
 #[test]
 fn awkward_texts_settle_the_same_in_pieces() {
     for (text, shown) in [
@@ -342,7 +339,6 @@ fn awkward_texts_settle_the_same_in_pieces() {
         ),
         ("1.\n[ref]: https://r.org\n\tx = 1\na", "\n\nx\n=\n1\na\n"),
         ("- a\n\n[ref]: https://r.org\n    a\na", "a\n\na\na\n"),
-        // A list whose first item shows nothing.
         (
             "---\n[^1]: note\n1.\n   ```\n1. a\na",
             "─\n\nn\no\nt\ne\n\na\na\n",
@@ -355,7 +351,7 @@ fn awkward_texts_settle_the_same_in_pieces() {
     }
 }
 
-/// On a wide terminal prose keeps to a measure that can be read; code and rows of a table are not broken there.
+/// On a wide terminal prose keeps a readable measure; code and rows of a table are not broken there.
 #[test]
 fn code_and_tables_are_set_wider_than_prose() {
     let code = format!("{}()", "call_".repeat(30));
@@ -377,7 +373,7 @@ fn code_and_tables_are_set_wider_than_prose() {
     assert_eq!(stream(&text, &[4], 200), shown);
 }
 
-/// The beginning of a paragraph taller than the live rows is forgotten, but not the definition before it.
+/// The beginning of a paragraph taller than the live rows is dropped, but not the definition before it.
 #[test]
 fn a_definition_outlives_the_paragraph_after_it() {
     let text = format!(
@@ -395,7 +391,7 @@ fn a_definition_outlives_the_paragraph_after_it() {
     assert_eq!(text_of(&settled), plain(&text, 20));
 }
 
-/// Bytes given to the parser for a text in deltas of 4 with a frame at each, per byte of it.
+/// Bytes given to the parser for a text in deltas of 4 with a frame at each, per byte of the text.
 fn work_per_byte(text: &str) -> f64 {
     let mut stream = MarkdownStream::new(Appearance::default());
     for piece in text.as_bytes().chunks(4) {

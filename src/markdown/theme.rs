@@ -1,8 +1,8 @@
 //! Colours: sixteen-colour styles for prose, a named syntect theme for code.
 //!
 //! In: the `code_theme` setting. Out: a [`Theme`], or an error that lists the names. Invariant: prose styles use no
-//! background and no black or white, so they read on light and dark terminals alike. Absent on purpose: loading theme
-//! files from disk.
+//! background and no black or white, so they are readable on light and dark terminals alike. Absent on purpose:
+//! loading theme files from disk.
 
 use std::str::FromStr;
 
@@ -14,18 +14,18 @@ use syntect::highlighting::{
 
 use crate::text::MARKED;
 
-/// How lines are to look.
+/// The look of rendered lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Appearance {
-    /// Highlight code. Without it lines differ in nothing but colour.
+    /// True for colours; without them lines differ in nothing but colour.
     pub colour: bool,
-    /// The terminal follows OSC 8 links; else links are shown as `text (url)`.
+    /// True when the terminal supports OSC 8 links; else links are shown as `text (url)`.
     pub links: bool,
-    /// Colours.
+    /// Colours of code and prose.
     pub theme: Theme,
 }
 
-/// Every name [`Theme::named`] takes: our setting's name, then syntect's where it differs.
+/// Every name that [`Theme::named`] accepts: the name in the settings, then syntect's where it differs.
 const NAMES: &[(&str, &str)] = &[
     ("monokai", "monokai"),
     ("ocean-dark", "base16-ocean.dark"),
@@ -37,25 +37,25 @@ const NAMES: &[(&str, &str)] = &[
     ("solarized-light", "Solarized (light)"),
 ];
 
-/// How code and prose are coloured.
+/// The colours of code and prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
     /// A key of syntect's theme set, with `monokai` added.
     code: &'static str,
-    /// Whether the terminal takes 24-bit colours; else the nearest of 256.
+    /// True when the terminal takes 24-bit colours; else the nearest of 256 is used.
     true_colour: bool,
 }
 
-/// No code theme has this name.
+/// The error for an unknown theme name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown code theme `{name}`; known themes: {}", Theme::names().collect::<Vec<_>>().join(", "))]
 pub struct UnknownTheme {
-    /// What was asked for.
+    /// The name as given.
     pub name: String,
 }
 
 impl Theme {
-    /// The theme of that name, in 256 colours. Case does not matter; syntect's own names are taken too.
+    /// Returns the theme of that name, in 256 colours. Case does not matter; syntect's own names are accepted too.
     ///
     /// # Errors
     /// [`UnknownTheme`], which lists the known names.
@@ -74,7 +74,7 @@ impl Theme {
             })
     }
 
-    /// The same with 24-bit colours (the terminal says `COLORTERM=truecolor`).
+    /// Returns the theme in 24-bit colours when `true_colour` (the terminal sets `COLORTERM=truecolor`).
     pub fn with_true_colour(self, true_colour: bool) -> Self {
         Theme {
             true_colour,
@@ -82,22 +82,20 @@ impl Theme {
         }
     }
 
-    /// The same with the colours the other's terminal takes.
+    /// Returns the theme with the colour depth of `other`.
     pub(crate) fn like(self, other: Theme) -> Self {
         self.with_true_colour(other.true_colour)
     }
 
-    /// The names a user may set.
+    /// Returns the names that a user may set.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(ours, _)| *ours)
     }
 
-    /// Key in the theme set.
     pub(crate) fn code_key(self) -> &'static str {
         self.code
     }
 
-    /// A code colour as the terminal takes it.
     pub(crate) fn colour(self, colour: SyntectColor) -> Color {
         let SyntectColor { r, g, b, .. } = colour;
         if self.true_colour {
@@ -125,7 +123,7 @@ pub(crate) fn inline_code() -> Style {
     MARKED.normal()
 }
 
-/// Quotes, rules, markers, table lines, HTML.
+/// Style of quotes, rules, markers, table lines, HTML.
 pub(crate) fn faint() -> Style {
     Style::new().dimmed()
 }

@@ -1,6 +1,7 @@
-//! Code for a page: source to HTML with its colours in place.
+//! Code to HTML with its colours, for exported pages.
 //!
-//! Colours are those of the light theme `github`, whatever the terminal shows. What no syntax is known for is plain.
+//! In: source and an info string. Out: the inside of a `<pre>`. Colours are those of the light theme `github`,
+//! whatever the terminal shows; code of unknown languages is plain.
 
 use syntect::easy::HighlightLines;
 use syntect::highlighting::{Color, FontStyle, Theme};
@@ -8,10 +9,9 @@ use syntect::highlighting::{Color, FontStyle, Theme};
 use super::code::{LONGEST_LINE, syntax_token, tables};
 use crate::text::xml_text;
 
-/// The theme, a key of syntect's set.
 const THEME: &str = "InspiredGitHub";
 
-/// `code` as the inside of a `<pre>`; `info` is a fence's info string.
+/// Renders `code` as the inside of a `<pre>`; `info` is a fence's info string.
 pub(crate) fn code_to_html(info: &str, code: &str) -> String {
     let tables = tables();
     let token = syntax_token(info);
@@ -43,7 +43,7 @@ pub(crate) fn code_to_html(info: &str, code: &str) -> String {
     out
 }
 
-/// CSS for a run; empty for ordinary text.
+/// CSS of a run; empty for ordinary text.
 fn look(colour: Color, font: FontStyle, theme: &Theme) -> String {
     let mut css = String::new();
     if Some(colour) != theme.settings.foreground {

@@ -2,7 +2,8 @@
 //!
 //! In: pieces and a number of columns. Out: rows, each with the source offset of its first character. Invariants: a
 //! paragraph wrapped from a row's offset on gives the same rows again; blanks in a row count as one, and rows begin
-//! with none; a character wider than a row is shown as `?`. Absent on purpose: where a row ends (`text::wrap`).
+//! with none; a character wider than a row is shown as `?`. Absent on purpose: the choice of row ends
+//! (`text::wrap`).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,33 +13,30 @@ use nu_ansi_term::Style;
 use super::inline::InlinePiece;
 use crate::text::{Break, Line, clusters, rows, styled_rows};
 
-/// A wrapped row.
 pub(crate) struct Wrapped {
     pub(crate) line: Line,
-    /// Source offset of its first character.
     pub(crate) at: usize,
-    /// Whether the paragraph could be taken up again from `at`: not in the middle of a decoded or generated text.
+    /// True when the paragraph can be resumed at `at`: not in the middle of a decoded or generated text.
     pub(crate) resumable: bool,
-    /// Its first character is in no inline element.
+    /// True when the first character is in no inline element.
     pub(crate) plain: bool,
 }
 
-/// Text between two hard breaks, its blanks in order.
+/// Text between two hard breaks, with its blanks normalized.
 #[derive(Default)]
 struct Stretch<'p> {
     text: String,
-    /// Where each word and each blank begins in `text`, in order.
+    /// Offsets in `text` where each word and each blank begins, in order.
     words: Vec<Word<'p>>,
-    /// A blank that counts only if a word follows.
+    /// A pending blank, which counts only if a word follows.
     blank: Option<&'p InlinePiece>,
 }
 
 struct Word<'p> {
     begin: usize,
     piece: &'p InlinePiece,
-    /// Source offset.
     at: usize,
-    /// The first of its piece.
+    /// True for the first word of its piece.
     first: bool,
 }
 
@@ -95,7 +93,7 @@ impl<'p> Stretch<'p> {
         self.text.push_str(text);
     }
 
-    /// Makes its rows and begins anew; `hard` is the offset of the break that ends it.
+    /// Makes the rows of the stretch and begins a new one; `hard` is the offset of the break that ends it.
     fn end(&mut self, width: usize, hard: Option<usize>, out: &mut Vec<Wrapped>) {
         let stretch = std::mem::take(self);
         if stretch.text.is_empty() {
@@ -120,7 +118,7 @@ impl<'p> Stretch<'p> {
         }
     }
 
-    /// The row whose first character is in this word.
+    /// Returns the row whose first character is in this word.
     fn row(&self, word: usize, row: Range<usize>, width: usize) -> Wrapped {
         let mut line = Line::default();
         for (n, word) in self.words.iter().enumerate().skip(word) {
@@ -152,7 +150,7 @@ impl<'p> Stretch<'p> {
     }
 }
 
-/// Cuts one styled line into rows of at most `width` columns, wherever the limit falls (for code).
+/// Cuts one styled line into rows of at most `width` columns, at any character (for code).
 pub(crate) fn chop(runs: &[(String, Style)], width: usize) -> Vec<Line> {
     let runs: Vec<_> = runs
         .iter()
@@ -172,7 +170,7 @@ pub(crate) fn chop(runs: &[(String, Style)], width: usize) -> Vec<Line> {
     rows.iter().map(narrow).collect()
 }
 
-/// `text` with `?` for what is wider than any row.
+/// Replaces characters that are wider than any row with `?`.
 fn narrowed(text: &str, width: usize) -> Cow<'_, str> {
     if width > 1 || text.is_ascii() {
         return Cow::Borrowed(text);

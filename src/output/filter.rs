@@ -1,34 +1,34 @@
-//! What a cell or a model may do to the user's terminal: the one list, applied to bytes as they stream.
+//! Filter for untrusted bytes that are written to the user's terminal: one list of what passes, applied as they
+//! stream.
 //!
-//! In go untrusted bytes in chunks of any size, out come bytes that are safe to write as they are. Text, newline and
-//! tab pass. Output of the user's own cells may also colour (SGR), return, backspace, erase its line and move inside
-//! the rows it has written itself; earlier lines of the terminal cannot be reached. Every other sequence is dropped, a
-//! sequence that breaks off is shown as `^[`.
+//! In: bytes of a cell or a model in chunks of any size. Out: bytes that are safe to write unchanged. Text, newline
+//! and tab pass. Output of the user's own cells may also set colours (SGR), return, backspace, erase its line and
+//! move inside the rows it has written itself; earlier lines of the terminal cannot be reached. Every other sequence
+//! is dropped; a sequence that breaks off is shown as `^[`.
 //!
 //! Invariants: the result does not depend on how the bytes are split; time is linear; memory is at most 4 KiB.
 //!
 //! Absent on purpose: the terminal's size. Rows are counted by newlines alone, which is never more than the rows the
-//! terminal has used (long lines wrap), so a movement allowed here stays inside the cell's own output.
+//! terminal has used (long lines wrap), so an allowed movement stays inside the cell's own output.
 
 use crate::output::sequence::{SequencePiece, Sequences};
 
-/// Who wrote the bytes.
+/// The writer of the bytes, which decides what passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// A model, a tool, a file: text, newline, tab.
+    /// A model, a tool or a file: text, newline, tab.
     Text,
-    /// A traceback, a value: also colours.
+    /// A traceback or a value: also colours.
     Colours,
-    /// A cell of the user: also colours and movement inside its own rows.
+    /// A user's cell: also colours and movement inside its own rows.
     Cell,
-    /// A command of the user's own shell: also a cleared screen.
+    /// A command of the user's own shell: also clearing the screen.
     Shell,
 }
 
-/// The longest SGR sequence that passes, in bytes of parameters.
+/// Longest SGR sequence that passes, in bytes of its parameters.
 const LONGEST_SGR: usize = 128;
 
-/// Filters one stream; a new one for every cell or answer.
 #[derive(Debug)]
 pub struct Filter {
     sequences: Sequences,
@@ -36,7 +36,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// A filter at the start of a stream, whose first byte is to stand at the start of a line.
+    /// Creates a filter for a stream whose first byte is written at the start of a line.
     pub fn new(policy: Policy) -> Self {
         Filter {
             sequences: Sequences::default(),
@@ -50,15 +50,15 @@ impl Filter {
         }
     }
 
-    /// Takes the next bytes and appends what may be written to `out`.
+    /// Appends to `out` what may be written of the next bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         out.reserve(bytes.len());
         let rules = &mut self.rules;
         self.sequences.push(bytes, |piece| rules.apply(piece, out));
     }
 
-    /// Ends the stream: an unfinished sequence or character comes out as text, colours are reset, the cursor goes back
-    /// to the last row the stream wrote. The filter may be used again afterwards; it knows its rows.
+    /// Ends the stream: an unfinished sequence or character is written as text, colours are reset, the cursor
+    /// returns to the last row that the stream wrote. The filter may be used again and still counts its rows.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let rules = &mut self.rules;
         self.sequences.finish(|piece| rules.apply(piece, out));
@@ -73,7 +73,7 @@ impl Filter {
         }
     }
 
-    /// True when the cursor is known to stand at the start of a fresh line; false after anything else.
+    /// Returns true when the cursor is known to be at the start of a fresh line.
     pub fn at_line_start(&self) -> bool {
         self.rules.line_start
     }
@@ -82,11 +82,9 @@ impl Filter {
 #[derive(Debug)]
 struct Rules {
     policy: Policy,
-    /// Rows below the first one, by newlines and allowed movements.
+    /// Rows below the first one, counted by newlines and allowed movements.
     row: usize,
-    /// The lowest row reached.
     last_row: usize,
-    /// A colour may be switched on.
     coloured: bool,
     line_start: bool,
 }
@@ -121,7 +119,7 @@ impl Rules {
         matches!(self.policy, Policy::Cell | Policy::Shell)
     }
 
-    /// A cleared screen, or what is above it: what follows begins in the first row.
+    /// Clears the screen or the part above the cursor; the text that follows begins in row 0.
     fn clear(&mut self, parameters: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[H");
         push_csi(parameters, b'J', out);
@@ -156,7 +154,7 @@ impl Rules {
                     b'B' => self.row += allowed,
                     _ => {}
                 }
-                // A terminal takes 0 for 1: a movement by nothing is not written.
+                // A terminal reads 0 as 1, so a movement by 0 is not written.
                 if allowed > 0 {
                     push_csi(allowed.to_string().as_bytes(), last, out);
                     self.line_start = false;
@@ -182,7 +180,7 @@ fn push_csi(parameters: &[u8], last: u8, out: &mut Vec<u8>) {
     out.push(last);
 }
 
-/// The single number of a movement: 1 when absent or 0, at most 9999; `None` when it is anything else.
+/// The single number of a movement: 1 when absent or 0, at most 9999; `None` when the parameter is anything else.
 fn number(parameters: &[u8]) -> Option<usize> {
     if !parameters.iter().all(u8::is_ascii_digit) || parameters.len() > 9 {
         return None;

@@ -1,9 +1,9 @@
-//! HTML to readable text, for values that come in no other form.
+//! HTML to readable text, for values that have no other form.
 //!
-//! In goes any text and a width, out come its words: tags go, block elements start new lines, tables have their columns
-//! aligned (`grid`), list items a mark or a number, links their address behind them, pictures and players a word;
-//! scripts, styles and control characters vanish. Total and linear; nothing is fetched or run. `html5gum` tells tags,
-//! text and entities apart, as browsers do.
+//! In: any text and a width. Out: its words, without tags: block elements start new lines, tables have aligned
+//! columns (`grid`), list items a mark or a number, links their address after them, images and players a
+//! placeholder; scripts, style sheets and control characters are removed. Total and linear; nothing is fetched or
+//! run. `html5gum` separates tags, text and entities as browsers do.
 //!
 //! Absent on purpose: layout beyond tables, style sheets.
 
@@ -15,20 +15,21 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use crate::text::NESTING;
 
-/// Tables within tables that are kept apart, and lists within lists; deeper ones are text.
+/// Depth to which nested tables and nested lists are laid out; deeper ones become text.
 const DEEPEST: usize = NESTING;
 
-/// The longest address that is shown, in bytes.
+/// Longest address that is shown, in bytes.
 const LONGEST_ADDRESS: usize = 2000;
 
-/// The text of `html`, without blank lines and without a newline at the end. Tables are at most `width` columns wide.
+/// Returns the text of `html`, without blank lines and without a newline at the end. Tables are at most `width`
+/// columns wide.
 pub(crate) fn html_to_text(html: &str, width: usize) -> String {
     let mut page = Page {
         width,
         ..Page::default()
     };
     let mut emitter = DefaultEmitter::default();
-    emitter.naively_switch_states(true); // Into scripts and their like, which hold no markup.
+    emitter.naively_switch_states(true); // Scripts and style sheets hold no markup.
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
         page.take(token);
     }
@@ -43,7 +44,7 @@ pub(crate) fn html_to_text(html: &str, width: usize) -> String {
 struct Flow {
     out: String,
     line: String,
-    /// Blanks that count only if a word follows.
+    /// A pending blank, written only if a word follows.
     gap: bool,
 }
 
@@ -73,17 +74,15 @@ impl Flow {
     }
 }
 
-/// An open table.
 struct Table {
     grid: Grid,
-    /// What stands in it but in none of its cells.
     caption: String,
-    /// What stands before it.
+    /// Text before the table.
     around: Flow,
 }
 
 impl Table {
-    /// The text so far belongs to the open cell, if there is one.
+    /// Adds the text so far to the open cell, if there is one.
     fn end_cell(&mut self, flow: &mut Flow) {
         let text = std::mem::take(flow).finish();
         if self.grid.is_in_cell() {
@@ -100,11 +99,10 @@ struct Page {
     width: usize,
     flow: Flow,
     preformatted: usize,
-    /// Open tables.
     tables: Vec<Table>,
-    /// Open lists: the number of the last item where they are numbered.
+    /// Open lists, innermost last: the number of the last item where they are ordered.
     lists: Vec<Option<u32>>,
-    /// Nothing is shown until this element ends.
+    /// The element whose content is not shown, until it ends.
     hidden: Option<Vec<u8>>,
     /// The open link: its address, and where its text begins in the line.
     link: Option<(String, usize)>,
@@ -129,7 +127,7 @@ impl Page {
 
     fn character(&mut self, c: char) {
         if c.is_control() && !c.is_ascii_whitespace() {
-            // Nothing that a terminal could obey.
+            // Control characters never reach a terminal.
         } else if self.preformatted > 0 && c == '\n' {
             self.flow.end_line();
             self.flow.out.push('\n');
@@ -147,7 +145,7 @@ impl Page {
         self.flow.end_line();
     }
 
-    /// A word of our own.
+    /// Writes a word that is not in the source, such as a placeholder.
     fn say(&mut self, word: &str) {
         self.flow.gap |= !self.flow.line.is_empty();
         word.chars().for_each(|c| self.flow.word(c));
@@ -412,7 +410,7 @@ mod tests {
             ] {
                 let html = open.repeat(100_000) + "innermost" + &close.repeat(100_000);
                 let text = html_to_text(&html, 80);
-                // A table is cut to the width.
+                // Lines of a table are cut to the width.
                 let whole = matches!(open, "<div>" | "<pre>" | "<ul><li>");
                 assert!(text.contains("innermost") || !whole, "{open}");
             }

@@ -1,22 +1,19 @@
-//! A JSON value as a tree of lines, for people: names before values, what is inside further in, small things on one
-//! line. What is too much is counted in its place.
+//! A JSON value as a tree of lines for people: names before values, children indented, small lists and objects on
+//! one line. Children beyond a limit are replaced by their count.
 //!
-//! Pure. Text in it is foreign, and escaped as JSON has it.
+//! Pure. Strings of the value are untrusted; control characters in them stay escaped as in JSON.
 
 use serde_json::Value;
 
 use crate::text::{columns, cut};
 
-/// Rows of one tree.
 const ROWS: usize = 60;
-/// Things of one list or object.
 const CHILDREN: usize = 20;
-/// How far in it goes.
+/// Deepest level shown.
 const DEPTH: usize = 10;
-/// A list or object that fits into so many columns stands on its line.
+/// A list or object of at most so many columns is written on the line of its name.
 const INLINE: usize = 60;
 
-/// The tree of a value, no line wider than `width`.
 pub(super) fn json_tree(value: &Value, width: usize) -> String {
     let mut tree = Tree {
         lines: Vec::new(),
@@ -36,8 +33,8 @@ impl Tree {
         self.lines.push(cut(text, self.width).into_owned());
     }
 
-    /// A value behind its name, and what is in it; `lead` stands before its line, `below` before those of what is in
-    /// it.
+    /// Writes a value after its name, then its children; `lead` is written before its line, `below` before those of
+    /// its children.
     fn thing(&mut self, lead: &str, below: &str, name: &str, value: &Value, depth: usize) {
         let head = format!("{lead}{name}");
         let (children, count) = match on_one_line(value, self.width, columns(&head)) {
@@ -69,7 +66,7 @@ impl Tree {
     }
 }
 
-/// What stands on the line of its name: all but lists and objects that are long or hold others.
+/// Returns the text that is written on the line of the name: anything but lists and objects that are long or nested.
 fn on_one_line(value: &Value, width: usize, used: usize) -> Option<String> {
     let holds = |value: &Value| match value {
         Value::Array(items) => !items.is_empty(),
@@ -97,7 +94,7 @@ fn on_one_line(value: &Value, width: usize, used: usize) -> Option<String> {
     (columns(&text) <= INLINE.min(width.saturating_sub(used))).then_some(text)
 }
 
-/// What is in a list or object, each behind its name, and how much.
+/// The named children of a list or object, and how many there are.
 fn children(value: &Value) -> (Box<dyn Iterator<Item = (String, &Value)> + '_>, usize) {
     match value {
         Value::Object(fields) => {
@@ -115,7 +112,7 @@ fn children(value: &Value) -> (Box<dyn Iterator<Item = (String, &Value)> + '_>, 
     }
 }
 
-/// A name before its value; quoted where it would be taken for something else.
+/// A name before its value; quoted where it could be mistaken for something else.
 fn named(name: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "_-.$@/".contains(letter);
     match !name.is_empty() && name.chars().all(plain) {

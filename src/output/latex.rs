@@ -1,10 +1,9 @@
 //! Formulas in LaTeX as characters: `\frac{x^2}{\sqrt{\pi}}` as `x²/√π`.
 //!
-//! In: a formula, with or without its dollar signs. Out: text on one line, matrices in rows of their own; nothing where
-//! a command is not known: a reader is better served by the source than by a guess. Total and linear; nesting is
-//! bounded.
+//! In: a formula, with or without its dollar signs. Out: text on one line, a matrix in several rows; `None` where a
+//! command is unknown, since the source serves a reader better than a guess. Total and linear; nesting is bounded.
 //!
-//! Absent on purpose: layout of fractions over lines, macros, packages. `symbols` is the table of commands.
+//! Absent on purpose: fractions over several lines, macros, packages. `symbols` is the table of commands.
 
 mod layout;
 mod symbols;
@@ -14,13 +13,12 @@ use symbols::{accent, named_function, superscript, symbol};
 
 use crate::text::NESTING;
 
-/// Groups within groups.
 const DEEPEST: usize = NESTING;
 
-/// Bytes of a formula that is read.
+/// Longest formula that is read, in bytes.
 const LONGEST: usize = 20_000;
 
-/// Environments that hold rows, with their brackets.
+/// Environments with rows and columns, and their brackets.
 const MATRICES: [(&str, &str, &str); 8] = [
     ("matrix", "[", "]"),
     ("bmatrix", "[", "]"),
@@ -32,7 +30,7 @@ const MATRICES: [(&str, &str, &str); 8] = [
     ("array", "[", "]"),
 ];
 
-/// Environments that only set lines below each other.
+/// Environments that hold lines without brackets.
 const LINES: [&str; 9] = [
     "aligned",
     "align",
@@ -45,12 +43,12 @@ const LINES: [&str; 9] = [
     "gathered",
 ];
 
-/// A formula for a reader: in characters where all of it is understood, else as it is written.
+/// Returns the formula in characters where every command is known, else its source.
 pub(crate) fn formula(source: &str) -> String {
     in_characters(source).unwrap_or_else(|| source.trim().to_owned())
 }
 
-/// A formula in characters, when all of it is understood.
+/// Returns the formula in characters, or `None` where a command is unknown.
 pub(crate) fn in_characters(source: &str) -> Option<String> {
     let inner = without_marks(source.trim());
     if inner.len() > LONGEST {
@@ -70,7 +68,7 @@ pub(crate) fn in_characters(source: &str) -> Option<String> {
     (!text.is_empty() || inner.trim().is_empty()).then_some(text)
 }
 
-/// Without `$`, `$$`, `\(`, `\[` around.
+/// The formula without the `$`, `$$`, `\(` or `\[` around it.
 fn without_marks(source: &str) -> &str {
     for (begin, end) in [("$$", "$$"), ("$", "$"), ("\\[", "\\]"), ("\\(", "\\)")] {
         let inner = source
@@ -83,17 +81,13 @@ fn without_marks(source: &str) -> &str {
     source
 }
 
-/// Where a stretch ends.
+/// The token at which a stretch ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     End,
-    /// `}`
     Brace,
-    /// `]`
     Bracket,
-    /// `\right`
     Right,
-    /// `\end`
     Environment,
 }
 
@@ -103,7 +97,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Everything up to an end, which is consumed.
+    /// Reads everything up to `until`, which is consumed.
     fn run(&mut self, until: Until) -> Option<String> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -147,7 +141,7 @@ impl<'a> Reader<'a> {
                 }
                 '&' => {
                     self.take(1);
-                    // Between columns of a matrix; elsewhere it marks a place.
+                    // Separates columns of a matrix; elsewhere `&` only marks a place to align at.
                     if until == Until::Environment {
                         out.push('\t');
                     }
@@ -187,7 +181,7 @@ impl<'a> Reader<'a> {
         self.rest = &self.rest[bytes..];
     }
 
-    /// The command at the start: its letters, or its one character.
+    /// Consumes the name of a command: its letters, or its one character.
     fn command(&mut self) -> &'a str {
         let after = &self.rest[1..];
         let letters = after
@@ -202,7 +196,7 @@ impl<'a> Reader<'a> {
         &after[..length]
     }
 
-    /// A group, a command or one character.
+    /// Reads a group, a command or one character.
     fn argument(&mut self) -> Option<String> {
         self.rest = self.rest.trim_start();
         let c = self.rest.chars().next()?;
@@ -230,7 +224,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text between the braces, as it is written.
     fn word(&mut self) -> Option<&'a str> {
         let inner = self.rest.trim_start().strip_prefix('{')?;
         let end = inner.find(['{', '}'])?;
@@ -305,7 +298,7 @@ impl<'a> Reader<'a> {
                 } else if let Some(sign) = symbol(command) {
                     out.push_str(sign);
                 } else if named_function(command) {
-                    // `2\sin x` needs a blank before.
+                    // `2\sin x` needs a blank before the function.
                     if out.ends_with(|c: char| c.is_alphanumeric()) {
                         out.push(' ');
                     }
@@ -318,7 +311,6 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// What `\left` and `\right` set.
     fn delimiter(&mut self) -> Option<String> {
         self.rest = self.rest.trim_start();
         if self.rest.starts_with('\\') {
@@ -366,7 +358,7 @@ impl<'a> Reader<'a> {
                 return Some(());
             }
         };
-        // Alone it stands in rows; beside other things, or within a bracket, on one line.
+        // A matrix alone is set in rows; beside other text, or within a bracket, on one line.
         if out.trim().is_empty() && self.depth == 1 && self.rest.trim().is_empty() {
             out.push_str(&in_rows(&rows, open, close));
         } else {
@@ -384,7 +376,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// One blank at most.
+/// Appends a blank unless `out` ends with one.
 fn blank(out: &mut String) {
     if !out.is_empty() && !out.ends_with([' ', '\n', '\t']) {
         out.push(' ');

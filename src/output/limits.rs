@@ -1,6 +1,7 @@
-//! How much of a text a model gets: head and tail around a line that tells the true sizes and where the rest is.
+//! How much of a text is sent to a model: head and tail around a line that states the true sizes and how to get the
+//! rest.
 //!
-//! Invariant: the sizes are those of the whole, also when the text lost its middle before (see [`super::parts`]).
+//! Invariant: the sizes are those of the whole text, also when it lost its middle before (see [`super::parts`]).
 
 use crate::output::marker::marker;
 use crate::output::parts::parts;
@@ -8,20 +9,19 @@ use crate::output::transcript::TranscriptText;
 
 pub use crate::output::marker::{Rest, grouped};
 
-/// Code points of one cell's output that go to the model.
+/// Code points of one cell's output that are sent to the model.
 pub const MODEL_CHARACTERS: usize = 20_000;
 
-/// The id under which the output of a cell is kept.
 pub fn cell_id(line: u32) -> String {
     format!("cell-{line}")
 }
 
-/// `text`, or its head and tail with at most `limit` code points of it.
+/// Returns `text`, or its head and tail with at most `limit` code points of it.
 pub fn shorten(text: &str, limit: usize) -> String {
     shorten_naming(text, limit, Rest::Gone)
 }
 
-/// As [`shorten`]; the line between head and tail says how to get the rest.
+/// As [`shorten`]; the line between head and tail states how to get the rest.
 pub fn shorten_naming(text: &str, limit: usize, rest: Rest<'_>) -> String {
     if !exceeds(text, limit) {
         return text.to_owned();
@@ -30,7 +30,7 @@ pub fn shorten_naming(text: &str, limit: usize, rest: Rest<'_>) -> String {
     join(text, limit, whole.characters, whole.lines, rest)
 }
 
-/// `text`, or its head and tail with at most `limit` bytes of it.
+/// Returns `text`, or its head and tail with at most `limit` bytes of it.
 pub fn shorten_bytes(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -38,7 +38,7 @@ pub fn shorten_bytes(text: &str, limit: usize) -> String {
     let whole = parts(text);
     let head = &text[..text.floor_char_boundary(limit / 2)];
     let tail = &text[text.ceil_char_boundary(text.len() - limit / 2)..];
-    // Either may hold a line of an earlier cut.
+    // Head and tail may each hold the line of an earlier cut.
     let missing = whole
         .characters
         .saturating_sub(parts(head).characters + parts(tail).characters);
@@ -46,13 +46,13 @@ pub fn shorten_bytes(text: &str, limit: usize) -> String {
     format!("{head}\n{middle}\n{tail}")
 }
 
-/// True when `text` has more than `limit` code points.
+/// Returns true when `text` has more than `limit` code points.
 pub fn exceeds(text: &str, limit: usize) -> bool {
-    // A text of so many bytes cannot have more code points.
+    // A text has at most as many code points as bytes.
     text.len() > limit && text.chars().nth(limit).is_some()
 }
 
-/// Like [`shorten_naming`], for a text that may have lost its middle already: the sizes told are those of the whole.
+/// As [`shorten_naming`], for a text that may have lost its middle before: the line states the sizes of the whole.
 pub fn shorten_transcript(transcript: &TranscriptText, limit: usize, rest: Rest<'_>) -> String {
     if !transcript.cut {
         return shorten_naming(&transcript.text, limit, rest);
@@ -64,7 +64,7 @@ pub fn shorten_transcript(transcript: &TranscriptText, limit: usize, rest: Rest<
     join(&transcript.text, limit, characters, lines, rest)
 }
 
-/// Half of `limit` code points from each end, at line boundaries where there are some near.
+/// Joins half of `limit` code points from each end, cut at line boundaries where there are some near.
 fn join(text: &str, limit: usize, characters: u64, lines: u64, rest: Rest<'_>) -> String {
     let half = limit / 2;
     let at = |mut found: std::str::CharIndices<'_>, nth| found.nth(nth).map(|(at, _)| at);
@@ -162,7 +162,7 @@ mod tests {
             }
         }
 
-        /// What is left out begins where the line says: head, rest and nothing lost between them.
+        /// The offset in the line is where the head ends: head and rest together are the text.
         #[test]
         fn the_offset_is_where_the_head_ends(text in "[a-zé\n]{30,90}", limit in 2usize..20) {
             let short = shorten_naming(&text, limit, Rest::Kept("cell-1"));

@@ -1,18 +1,18 @@
-//! The line that stands for what was left out of a text.
+//! The line that stands for the part left out of a text.
 //!
-//! [`super::parts`] reads it; the runner's `cut.py` writes the same.
+//! Pure. [`super::parts`] reads such lines; the runner's `cut.py` writes the same.
 
-/// What became of the part that is left out.
+/// How the part that is left out can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest<'a> {
-    /// Nothing keeps it: what made the text has to be asked again.
+    /// Not kept: the text has to be produced again.
     Gone,
     /// The agent's tool `read_output` has the whole text under this id.
     Kept(&'a str),
 }
 
-/// The line that stands for the `missing` code points that are left out after `before`, of a text of so many code
-/// points and lines.
+/// Returns the line that stands for `missing` code points left out after `before`, with the size of the whole text
+/// in code points and lines.
 pub(crate) fn marker(
     characters: u64,
     lines: u64,
@@ -35,7 +35,7 @@ pub(crate) fn marker(
     )
 }
 
-/// `1,234,567`.
+/// Formats with a comma between thousands: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);

@@ -1,7 +1,7 @@
-//! A value in the forms it was offered in (Jupyter's MIME bundle), and which form a reader gets.
+//! A value as a MIME bundle of Jupyter, and the form of it that each reader gets.
 //!
-//! In goes what a cell displayed, out comes the best form for a reader: text for a model, something to draw for a
-//! terminal. Text that comes out is untrusted: the screen filters it (SGR colours in `text/plain` are the cell's own).
+//! In: what a cell displayed. Out: the best form for a reader: text for a model, text or a picture for a terminal.
+//! Returned text is untrusted: the screen filters it (SGR colours in `text/plain` come from the cell).
 //!
 //! Absent on purpose: drawing, decoding, files. Documents: Jupyter messaging 5.4, "display data"; nbformat 4.5.
 
@@ -16,61 +16,52 @@ use crate::output::transcript::Transcript;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MimeBundle {
     entries: Vec<(String, Value)>,
-    /// What is said of the forms (`{"image/png": {"width": 400}}`), and of the whole.
+    /// The bundle's `metadata`, by form (`{"image/png": {"width": 400}}`) or for the whole.
     metadata: Map<String, Value>,
 }
 
-/// What a terminal shows of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalForm {
-    /// Markdown source to render.
     Markdown(String),
-    /// Text as it is; may hold SGR colours, to be filtered like a cell's output.
+    /// Plain text; may hold SGR colours, to be filtered like a cell's output.
     Plain(String),
-    /// A picture, with the text for a terminal that draws none.
+    /// A picture, with the text for terminals that show none.
     Image {
-        /// `image/png`, `image/jpeg`, ….
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
         mime: String,
-        /// The data, without blanks or newlines.
+        /// Base64 data without blanks or newlines.
         base64: String,
-        /// What to show in its place.
         text: String,
     },
-    /// A drawing, with the text for a terminal that draws none.
+    /// A vector drawing, with the text for terminals that show none.
     Drawing {
-        /// SVG.
         svg: String,
-        /// What to show in its place.
         text: String,
     },
     /// JSON as a tree for people, with the text for other programs.
     Json {
-        /// The tree.
         tree: String,
-        /// The JSON, laid out.
+        /// The JSON, indented.
         text: String,
     },
-    /// Nothing to show.
     Nothing,
 }
 
-/// Picture types a terminal may draw, best first.
+/// Picture types that a terminal may show, best first.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// How base64 data of those types begins.
+/// How base64 data of [`IMAGES`] begins, in the same order.
 const BEGINNINGS: [&str; 4] = ["iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR"];
 
-/// The type of drawings.
 const SVG: &str = "image/svg+xml";
 
-/// How the types of widgets begin: numbers of things that live elsewhere.
+/// Prefix of widget types, whose data are only ids of models that live in the kernel.
 const WIDGET: &str = "application/vnd.jupyter.widget-";
 
-/// Bytes of one value's text that are looked at.
+/// Longest text of one value that is converted, in bytes.
 const LONGEST_TEXT: usize = 16 * 1024 * 1024;
 
 impl MimeBundle {
-    /// A bundle of the given entries.
     pub fn new(entries: Vec<(String, Value)>) -> Self {
         MimeBundle {
             entries,
@@ -78,7 +69,6 @@ impl MimeBundle {
         }
     }
 
-    /// A bundle holding `text/plain` only.
     pub fn plain(text: impl Into<String>) -> Self {
         MimeBundle {
             entries: vec![("text/plain".into(), Value::String(text.into()))],
@@ -86,14 +76,13 @@ impl MimeBundle {
         }
     }
 
-    /// The same, with what is said of its forms.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
         self.metadata = metadata;
         self
     }
 
-    /// The same with other data for some of its forms; forms it does not have are left out.
+    /// Returns the bundle with other data for some of its forms; forms that it does not have are ignored.
     #[must_use]
     pub fn with_forms(&self, forms: &Map<String, Value>) -> Self {
         let mut bundle = self.clone();
@@ -105,12 +94,12 @@ impl MimeBundle {
         bundle
     }
 
-    /// What is said of its forms.
+    /// The bundle's `metadata`, by form or for the whole.
     pub fn metadata(&self) -> &Map<String, Value> {
         &self.metadata
     }
 
-    /// The data of `mime` when it is text (lists of lines are joined).
+    /// Returns the data of `mime` when it is text; a list of lines is joined.
     pub fn text(&self, mime: &str) -> Option<String> {
         match self.get(mime)? {
             Value::String(text) => Some(text.clone()),
@@ -119,7 +108,7 @@ impl MimeBundle {
         }
     }
 
-    /// The data of `mime` as it came.
+    /// Returns the data of `mime` as received.
     pub fn get(&self, mime: &str) -> Option<&Value> {
         self.entries
             .iter()
@@ -127,20 +116,20 @@ impl MimeBundle {
             .map(|(_, data)| data)
     }
 
-    /// All entries, in order.
+    /// All entries, in the order received.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.entries
             .iter()
             .map(|(name, data)| (name.as_str(), data))
     }
 
-    /// True when there is no entry.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The text a model gets: `text/plain` without escapes, or the next best text; `[image/png]` for a picture, after
-    /// its text when that says more than the object's address. Empty when there is nothing to tell.
+    /// Returns the text for a model: `text/plain` without escapes, or the next best text; `[image/png]` for a
+    /// picture, after its text when that says more than the object's address. Empty when there is nothing to
+    /// report.
     pub fn for_model(&self) -> String {
         let text = self
             .said()
@@ -159,8 +148,8 @@ impl MimeBundle {
         }
     }
 
-    /// What a terminal `width` columns wide shows: a picture or drawing, else markdown, plain text, formulas in
-    /// characters, HTML as text, JSON as a tree.
+    /// Returns the form for a terminal `width` columns wide, in this order: a picture or drawing, markdown, plain
+    /// text, formulas in characters, HTML as text, JSON as a tree.
     pub fn for_terminal(&self, width: usize) -> TerminalForm {
         if let Some((mime, base64)) = self.image() {
             return TerminalForm::Image {
@@ -193,7 +182,7 @@ impl MimeBundle {
         plain.map_or(TerminalForm::Nothing, TerminalForm::Plain)
     }
 
-    /// The first picture that may be drawn: its type and its base64 data without blanks.
+    /// Returns the first picture that a terminal may show: its type and its base64 data without blanks.
     pub fn image(&self) -> Option<(&'static str, String)> {
         IMAGES.iter().find_map(|&mime| {
             let mut base64 = self.text(mime)?;
@@ -202,8 +191,8 @@ impl MimeBundle {
         })
     }
 
-    /// Every picture of the best type there is: type and base64 data without blanks. A list holds several when its
-    /// items begin as pictures do; other items go on with the one before, as in notebook files.
+    /// Returns every picture of the best type: type and base64 data without blanks. A list holds several pictures
+    /// when its items begin as pictures do; other items continue the one before, as in notebook files.
     pub fn images(&self) -> Vec<(&'static str, String)> {
         for &mime in &IMAGES {
             let mut pictures: Vec<String> = Vec::new();
@@ -240,7 +229,8 @@ impl MimeBundle {
         Vec::new()
     }
 
-    /// The type of the first picture of any kind. Only types of letters, digits and `+.-` count: the name is shown.
+    /// Returns the type of the first picture of any kind. Types with other characters than letters, digits and `+.-`
+    /// are ignored, since the name is shown.
     fn image_type(&self) -> Option<&str> {
         let known = IMAGES.iter().copied().find(|mime| self.get(mime).is_some());
         known.or_else(|| {
@@ -257,7 +247,7 @@ impl MimeBundle {
         })
     }
 
-    /// `text/plain`, unless it only names the object and another form says more.
+    /// Returns `text/plain`, unless it only names the object and another form says more.
     fn said(&self) -> Option<String> {
         let text = self.text("text/plain")?;
         let more = [
@@ -270,7 +260,6 @@ impl MimeBundle {
         told.then_some(text)
     }
 
-    /// `text/html` in words, when there are any.
     fn page(&self) -> Option<String> {
         self.page_at(usize::MAX)
     }
@@ -280,7 +269,7 @@ impl MimeBundle {
         (!text.is_empty()).then_some(text)
     }
 
-    /// What cannot be shown, by its kind: `[audio/wav]`.
+    /// Returns a placeholder for a form that cannot be shown: `[audio/wav]`.
     fn medium(&self) -> Option<String> {
         let known = |mime: &str| {
             ["audio/", "video/", "application/pdf"]
@@ -308,7 +297,7 @@ impl MimeBundle {
     }
 }
 
-/// Text as a reader sees it: escapes applied or dropped.
+/// Applies or drops the escape sequences in `text`.
 fn plain_text(text: &str) -> String {
     if !text
         .bytes()
@@ -322,9 +311,10 @@ fn plain_text(text: &str) -> String {
     transcript.snapshot().text
 }
 
-/// `<PIL.Image.Image …>`, `<Figure size 640x480 with 1 Axes>`, `[image/png]`: says nothing beside the picture.
+/// True for texts that add nothing to a picture: `<PIL.Image.Image …>`, `<Figure size 640x480 with 1 Axes>`,
+/// `[image/png]`.
 fn says_nothing(text: &str) -> bool {
-    // A printer that users put in place of Python's may have coloured it.
+    // A printer that the user installed in place of Python's may have coloured the text.
     let text = plain_text(text);
     let text = text.trim();
     let between = |begin: &str, end: char| text.starts_with(begin) && text.ends_with(end);

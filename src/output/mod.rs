@@ -1,4 +1,6 @@
-//! What cells put out: MIME bundles, terminal bytes made safe or plain, tracebacks.
+//! Outputs of cells: MIME bundles, terminal bytes made safe or plain, tracebacks, sizes that a model gets.
+//!
+//! Bytes and JSON in, text out; pure. Absent on purpose: terminals and files.
 
 pub mod filter;
 mod html;

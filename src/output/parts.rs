@@ -1,48 +1,47 @@
-//! What is left of a text that lost its middle where it was made: its parts, and where they stand in the whole.
+//! The remaining parts of a text that lost its middle where it was produced, and their offsets in the whole.
 //!
-//! In: a text that may hold lines as [`limits::marker`](super::limits) and the runner's `cut.py` write them. Out: the
-//! parts between these lines, and the sizes of the whole. Nothing is cut at its source before it is long, so a line
-//! counts only with `LEAST` bytes on both sides; what a program prints to look like one fools its own reader alone.
+//! In: a text that may hold lines as [`limits::marker`](super::limits) and the runner's `cut.py` write them. Out:
+//! the parts between these lines, and the sizes of the whole. Texts are cut at their source only when they are long,
+//! so a line counts only with `LEAST` bytes on both sides; a program that prints such a line misleads only the
+//! reader of its own output.
 
-/// Bytes that a cut leaves at least on each side, at the place where a text is made.
+/// Bytes that a cut at the source leaves at least on each side.
 const LEAST: usize = 1 << 18;
 
-/// How such a line begins and ends.
+/// How the line of a cut begins.
 const OPENING: &str = "\n[… ";
 const CLOSING: &str = " …]\n";
 
-/// A text, or what is left of it.
+/// A text, or the parts that are left of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TruncatedText<'a> {
-    /// In order; there is at least one.
+    /// Parts in order; at least one.
     pub parts: Vec<Part<'a>>,
-    /// Code points of the whole.
+    /// Code points of the whole text.
     pub characters: u64,
-    /// Lines of the whole.
+    /// Lines of the whole text.
     pub lines: u64,
 }
 
-/// A part of a text, with nothing missing in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// The code point of the whole it begins with.
+    /// Offset of its first code point in the whole text.
     pub start: u64,
-    /// Its code points.
+    /// Length in code points.
     pub characters: u64,
-    /// The line of the whole it begins in, from 0.
+    /// Index of the line of the whole text in which it begins, from 0.
     pub line: u64,
-    /// It.
     pub text: &'a str,
 }
 
 impl Part<'_> {
-    /// The code point of the whole after its last.
+    /// Offset in the whole text of the code point after its last.
     pub fn end(&self) -> u64 {
         self.start + self.characters
     }
 }
 
-/// What `text` holds of the whole it was.
+/// Splits `text` into the parts that are left of the whole.
 pub fn parts(text: &str) -> TruncatedText<'_> {
     let mut whole = TruncatedText {
         parts: Vec::new(),
@@ -62,7 +61,7 @@ pub fn parts(text: &str) -> TruncatedText<'_> {
                 whole.take(&rest[..at]);
                 whole.characters += cut.missing;
                 rest = &rest[end + CLOSING.len()..];
-                // The number counts all lines; the last of them follow.
+                // The line states the number of all lines; the last of them follow.
                 let following = rest.lines().count() as u64;
                 whole.lines = cut.lines.saturating_sub(following).max(whole.lines - 1);
                 searched = LEAST;
@@ -88,13 +87,12 @@ impl<'a> TruncatedText<'a> {
     }
 }
 
-/// What a line says.
 struct Cut {
     lines: u64,
     missing: u64,
 }
 
-/// `10,400,018 characters, 1 line in all; 2,011,430 in the middle are left out; …`.
+/// Parses `10,400,018 characters, 1 line in all; 2,011,430 in the middle are left out; …`.
 fn read(line: &str) -> Option<Cut> {
     let number = |text: &str| text.replace(',', "").parse().ok();
     let (characters, rest) = line.split_once(" characters, ")?;
@@ -121,7 +119,7 @@ mod tests {
             assert_eq!(whole.characters, text.chars().count() as u64);
             assert_eq!(whole.lines, text.lines().count() as u64);
         }
-        // Such a line in a short text, or near an end, is one that somebody printed.
+        // In a short text, or near an end, such a line was printed by a program.
         let line = shorten(&"x".repeat(30), 2);
         assert_eq!(parts(&line).parts.len(), 1);
         let near = format!("{}{line}{}", "x".repeat(LEAST - 9), "x".repeat(LEAST));

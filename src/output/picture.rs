@@ -1,8 +1,8 @@
-//! What kind of picture bytes are, by how they begin (file signatures as in the WHATWG's MIME Sniffing standard, §6.1).
+//! The type of a picture by its first bytes (file signatures of the WHATWG's MIME Sniffing standard, §6.1).
 //!
-//! Pure. Only the kinds a model takes. Absent on purpose: whether the rest is whole.
+//! Pure. Only the types that models accept. Absent on purpose: a check of the rest of the file.
 
-/// The MIME type of bytes that begin as a PNG, JPEG, GIF or WebP; the first 12 bytes decide.
+/// Returns the MIME type of bytes that begin as a PNG, JPEG, GIF or WebP; the first 12 bytes decide.
 pub fn picture_type(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         Some("image/png")

@@ -1,19 +1,17 @@
-//! Terminal bytes cut into text, control characters and escape sequences (ECMA-48, as xterm and the VT series read it).
+//! Terminal bytes split into text, control characters and escape sequences (ECMA-48, as xterm and the VT series read
+//! it).
 //!
-//! In go bytes in chunks of any size; out come [`SequencePiece`]s. The state between chunks is kept, so a sequence or a
-//! character may be split anywhere and the pieces' meaning is the same.
+//! In: bytes in chunks of any size. Out: [`SequencePiece`]s. The state between chunks is kept, so a sequence or a
+//! character may be split anywhere. Invariants: the text of a piece is valid UTF-8 without control characters other
+//! than `\n` and `\t` (invalid bytes become U+FFFD, U+0080-U+009F are removed, DEC line drawing becomes the
+//! character of the same look); a sequence that does not end before a newline or within 4 KiB is
+//! [`SequencePiece::Broken`] and its text is returned; time is linear in the bytes.
 //!
-//! Invariants: the text of a piece is valid UTF-8 without any control character but `\n` and `\t` (bytes that are no
-//! UTF-8 become U+FFFD, U+0080-U+009F vanish; what the line drawing set of DEC draws is the character that looks so); a
-//! sequence that does not end before a newline or within 4 KiB is [`SequencePiece::Broken`] and its text comes out;
-//! time is linear in the bytes.
-//!
-//! Absent on purpose: what a sequence means.
+//! Absent on purpose: the meaning of sequences.
 
-/// Bytes of a sequence kept before it counts as broken.
+/// Bytes of a sequence that are kept before it counts as broken.
 const LONGEST: usize = 4096;
 
-/// One part of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SequencePiece<'a> {
     /// Printable text, newlines and tabs.
@@ -22,12 +20,11 @@ pub(crate) enum SequencePiece<'a> {
     Control(u8),
     /// `ESC [ parameters final`; private markers and intermediates are part of `parameters`.
     Csi {
-        /// Bytes 0x20-0x3F as they came.
+        /// Bytes 0x20-0x3F as received.
         parameters: &'a [u8],
         /// 0x40-0x7E.
         last: u8,
     },
-    /// Any other complete sequence: `ESC c`, OSC, DCS, APC, PM, SOS.
     Other,
     /// A sequence that broke off: the byte after ESC, if any, and the text that followed.
     Broken(Option<u8>, &'a str),
@@ -37,30 +34,27 @@ pub(crate) enum SequencePiece<'a> {
 enum State {
     Ground,
     Escape,
-    /// After `ESC` and an intermediate byte.
     Intermediate,
     Csi,
-    /// Inside OSC, DCS, APC, PM or SOS, opened by this byte.
+    /// Inside an OSC, DCS, APC, PM or SOS string, opened by this byte.
     Text(u8),
-    /// `ESC` inside such a string.
+    /// After `ESC` inside such a string.
     TextEscape(u8),
 }
 
-/// Cuts a stream into pieces; one for each stream.
 #[derive(Debug)]
 pub(crate) struct Sequences {
     state: State,
-    /// The body of the sequence so far.
     body: Vec<u8>,
-    /// The start of a character whose rest has not come yet.
+    /// First bytes of an incomplete character.
     partial: Vec<u8>,
-    /// Which of the two character sets (G0 and G1) are the one for line drawing, and which of them is in use.
+    /// True for those of G0 and G1 that are the line drawing set, and the index of the set in use.
     drawn: [bool; 2],
     in_use: usize,
 }
 
-/// What the bytes from `_` on are in the line drawing set ("DEC Special Graphics", VT220 Programmer Reference).
-/// Its pictures of control characters (`b` to `e`, `h`, `i`), which nobody draws with, stay letters.
+/// The characters of the line drawing set from `_` on ("DEC Special Graphics", VT220 Programmer Reference). Its
+/// pictures of control characters (`b` to `e`, `h`, `i`), which programs do not draw with, stay letters.
 const LINE_DRAWING: [char; 32] = [
     '\u{a0}', '◆', '▒', 'b', 'c', 'd', 'e', '°', '±', 'h', 'i', '┘', '┐', '┌', '└', '┼', '⎺', '⎻',
     '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
@@ -79,7 +73,7 @@ impl Default for Sequences {
 }
 
 impl Sequences {
-    /// Takes the next bytes and hands out what is complete.
+    /// Calls `sink` with each piece that the next bytes complete.
     pub(crate) fn push(&mut self, bytes: &[u8], mut sink: impl FnMut(SequencePiece<'_>)) {
         let mut at = 0;
         while at < bytes.len() {
@@ -95,14 +89,14 @@ impl Sequences {
         }
     }
 
-    /// The end of the stream: what is incomplete comes out as broken.
+    /// Ends the stream: an incomplete sequence or character is passed to `sink` as broken.
     pub(crate) fn finish(&mut self, mut sink: impl FnMut(SequencePiece<'_>)) {
         self.break_off(&mut sink);
         self.end_partial(&mut sink);
         (self.drawn, self.in_use) = ([false; 2], 0);
     }
 
-    /// Text up to the next control character, or that character. Returns the bytes used, at least one.
+    /// Consumes text up to the next control character, or that character. Returns the bytes used, at least one.
     fn ground(&mut self, bytes: &[u8], sink: &mut impl FnMut(SequencePiece<'_>)) -> usize {
         let run = text_run(bytes);
         if run == 0 {
@@ -145,7 +139,7 @@ impl Sequences {
         run
     }
 
-    /// One more byte for a split character. Returns the bytes used: 0 when it does not belong to it.
+    /// Adds one byte to a split character. Returns the bytes used: 0 when the byte does not continue the character.
     fn complete(&mut self, byte: u8, sink: &mut impl FnMut(SequencePiece<'_>)) -> usize {
         self.partial.push(byte);
         match std::str::from_utf8(&self.partial) {
@@ -168,7 +162,8 @@ impl Sequences {
         }
     }
 
-    /// One byte inside a sequence. False: the sequence broke off before it, and it is to be read again.
+    /// Consumes one byte inside a sequence. Returns false when the sequence broke off before the byte, which has to
+    /// be read again.
     fn in_sequence(&mut self, byte: u8, sink: &mut impl FnMut(SequencePiece<'_>)) -> bool {
         if self.body.len() >= LONGEST {
             self.break_off(sink);
@@ -217,7 +212,6 @@ impl Sequences {
         true
     }
 
-    /// Text in the character set in use.
     fn emit(&self, text: &str, sink: &mut impl FnMut(SequencePiece<'_>)) {
         if !self.drawn[self.in_use] {
             return emit_text(text, sink);
@@ -235,7 +229,6 @@ impl Sequences {
         sink(piece);
     }
 
-    /// Gives up the sequence being read: its text comes out.
     fn break_off(&mut self, sink: &mut impl FnMut(SequencePiece<'_>)) {
         let opener = match self.state {
             State::Ground => return,
@@ -258,11 +251,11 @@ impl Sequences {
     }
 }
 
-/// Bytes before the first control character other than newline and tab.
+/// Length in bytes up to the first control character other than newline and tab.
 fn text_run(bytes: &[u8]) -> usize {
     const BLOCK: usize = 32;
     let control = |byte: u8| (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7f;
-    // No early exit inside a block: the compiler turns the fold into vector instructions.
+    // Without an early exit inside a block the compiler turns the fold into vector instructions.
     let clean = bytes
         .chunks_exact(BLOCK)
         .take_while(|block| {
@@ -278,7 +271,6 @@ fn text_run(bytes: &[u8]) -> usize {
         .map_or(bytes.len(), |at| clean + at)
 }
 
-/// Text without the C1 control characters.
 fn emit_text(text: &str, sink: &mut impl FnMut(SequencePiece<'_>)) {
     let bytes = text.as_bytes();
     let mut from = 0;

@@ -1,11 +1,11 @@
-//! What a cell showed, in order: printed text, values, displays, an error; as notebooks and exports have it.
+//! The outputs of a cell in order: printed text, values, displays, an error; as notebooks and exports have them.
 //!
-//! The record keeps a cell's plain text, the MIME forms of its values, and a [`Layout`]: where in that text the values,
-//! the traceback and what was written to standard error stand. In: these three. Out: [`CellOutput`]s. Invariants:
-//! total, a layout that does not fit its text (a text cut in the middle, a damaged row) loses no value; what is printed
-//! between values stays between them.
+//! The record keeps a cell's plain text, the MIME bundles of its values, and a [`Layout`]: where in that text the
+//! values, the traceback and standard error are. In: these three. Out: [`CellOutput`]s. Invariants: total; a layout
+//! that does not fit its text (a text cut in the middle, a damaged row) loses no value; text printed between values
+//! stays between them.
 //!
-//! Absent on purpose: colours, and the streams of a cell that has a terminal of its own, which joins them.
+//! Absent on purpose: colours, and the streams of a cell with a terminal of its own, which joins them.
 
 use std::ops::Range;
 
@@ -14,91 +14,82 @@ use serde_json::{Map, Value, json};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 
-/// One thing a cell showed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellOutput {
-    /// Printed text, escapes applied; ends in a newline, unless the other stream goes on in the same line.
+    /// Printed text, escapes applied; ends in a newline, unless the other stream continues in the same line.
     Stream {
-        /// [`STDOUT`], [`STDERR`], or what a file of another program says.
+        /// [`STDOUT`], [`STDERR`], or another name from a file of another program.
         name: String,
-        /// The text.
         text: String,
     },
-    /// The value of the cell.
     Result(MimeBundle),
-    /// A display in passing.
+    /// A `display_data` output.
     Display(MimeBundle),
-    /// What it raised, without colours.
+    /// The exception that the cell raised, without colours.
     Error(CellError),
 }
 
-/// The name of standard output in notebooks.
 pub const STDOUT: &str = "stdout";
 
-/// The name of standard error in notebooks.
 pub const STDERR: &str = "stderr";
 
-/// Where values, the error and standard error stand in the plain text of a cell, in order.
+/// Where values, the error and standard error are in the plain text of a cell, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
     parts: Vec<Part>,
-    /// The metadata of the notebook's cell that ran.
+    /// Metadata of the notebook's cell that ran.
     metadata: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
-    /// Bytes of the text.
+    /// Range in bytes of the text.
     range: Range<u64>,
     is: What,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// The value: which bundle.
+    /// The value: its index among the bundles.
     Result(usize),
-    /// A display: which bundle.
+    /// A display: its index among the bundles.
     Display(usize),
-    /// Of which class, with which text.
+    /// The exception's class and its text.
     Error(String, String),
-    /// Text of a display that was shown again in place of an earlier one: the bundle stands there.
+    /// Text of an updated display, whose bundle belongs to its first place.
     Again,
-    /// Text that was written to standard error.
     Stderr,
 }
 
 impl Layout {
-    /// The cell is that of a notebook, with this metadata.
+    /// Keeps the metadata of the notebook's cell that runs.
     pub fn loaded_with(&mut self, metadata: Map<String, Value>) {
         self.metadata = metadata;
     }
 
-    /// The metadata that the cell had in its notebook.
+    /// Metadata of the cell in its notebook; empty for other cells.
     pub fn metadata(&self) -> &Map<String, Value> {
         &self.metadata
     }
 
-    /// The value of the cell stands at `range`; `bundle` is its place among the bundles.
+    /// Adds the cell's value, at `range` of the text in bytes; `bundle` is its index among the bundles.
     pub fn result(&mut self, range: Range<u64>, bundle: usize) {
         self.add(range, What::Result(bundle));
     }
 
-    /// A display stands at `range`.
+    /// Adds a display, at `range` of the text in bytes; `bundle` is its index among the bundles.
     pub fn display(&mut self, range: Range<u64>, bundle: usize) {
         self.add(range, What::Display(bundle));
     }
 
-    /// The text of an updated display stands at `range`.
     pub fn again(&mut self, range: Range<u64>) {
         self.add(range, What::Again);
     }
 
-    /// What stands at `range` was written to standard error.
     pub fn stderr(&mut self, range: Range<u64>) {
         self.add(range, What::Stderr);
     }
 
-    /// The traceback stands at `range`.
     pub fn error(&mut self, range: Range<u64>, error: &CellError) {
         self.add(range, What::Error(error.name.clone(), error.value.clone()));
     }
@@ -107,7 +98,7 @@ impl Layout {
         self.parts.push(Part { range, is });
     }
 
-    /// The text was shortened: nothing stands where it stood.
+    /// Drops all ranges, for a text that was shortened.
     pub fn unplaced(mut self) -> Self {
         for part in &mut self.parts {
             part.range = u64::MAX..u64::MAX;
@@ -115,7 +106,8 @@ impl Layout {
         self
     }
 
-    /// As it is stored: a list of `[kind, from, to, …]`; empty when text was printed to standard output alone.
+    /// Serializes to the form in the record: a list of `[kind, from, to, …]`; empty when all text is standard
+    /// output.
     pub fn to_json(&self) -> String {
         if *self == Layout::default() {
             return String::new();
@@ -137,7 +129,7 @@ impl Layout {
         Value::Array(rows).to_string()
     }
 
-    /// Reads what [`Layout::to_json`] wrote; rows it does not know are left out.
+    /// Parses what [`Layout::to_json`] wrote; rows of unknown kind are ignored.
     pub fn from_json(text: &str) -> Self {
         let Ok(Value::Array(rows)) = serde_json::from_str(text) else {
             return Layout::default();
@@ -148,7 +140,7 @@ impl Layout {
         }
     }
 
-    /// Where the cell's value stands in `text`, in bytes.
+    /// Returns the range of the cell's value in `text`, in bytes.
     pub fn value(&self, text: &str) -> Option<Range<usize>> {
         let is_value = |part: &&Part| matches!(part.is, What::Result(_));
         let range = &self.parts.iter().find(is_value)?.range;
@@ -156,7 +148,7 @@ impl Layout {
         (from < to).then_some(from..to)
     }
 
-    /// What the cell showed, in order.
+    /// Returns the outputs of the cell, in order.
     pub fn outputs(&self, text: &str, bundles: Vec<MimeBundle>) -> Vec<CellOutput> {
         let mut bundles: Vec<Option<MimeBundle>> = bundles.into_iter().map(Some).collect();
         let mut take = |at: usize| bundles.get_mut(at).and_then(Option::take);
@@ -190,7 +182,7 @@ impl Layout {
         }
         printed(STDOUT, &text[done..], &mut outputs);
         end_line(&mut outputs);
-        // A damaged layout: what it does not name is shown all the same.
+        // Bundles that a damaged layout does not name are shown all the same.
         outputs.extend(bundles.into_iter().flatten().map(CellOutput::Display));
         outputs
     }
@@ -226,7 +218,7 @@ fn place(text: &str, at: u64) -> usize {
     text.floor_char_boundary(at)
 }
 
-/// Printed text; what was printed in several pieces around the text of a repeated display is one stream.
+/// Appends printed text; pieces around the text of an updated display become one stream.
 fn printed(stream: &str, new: &str, outputs: &mut Vec<CellOutput>) {
     match outputs.last_mut() {
         _ if new.is_empty() => {}
@@ -238,7 +230,6 @@ fn printed(stream: &str, new: &str, outputs: &mut Vec<CellOutput>) {
     }
 }
 
-/// Ends the last line that was printed.
 fn end_line(outputs: &mut [CellOutput]) {
     if let Some(CellOutput::Stream { text, .. }) = outputs.last_mut()
         && !text.ends_with('\n')
@@ -247,7 +238,7 @@ fn end_line(outputs: &mut [CellOutput]) {
     }
 }
 
-/// What a cell showed that was recorded without a layout: by another program (`foreign`) or an earlier version.
+/// Returns the outputs of a cell recorded without a layout: by another program (`foreign`) or an earlier version.
 pub fn without_layout(text: &str, bundles: Vec<MimeBundle>, foreign: bool) -> Vec<CellOutput> {
     if foreign && bundles.is_empty() && !text.is_empty() {
         return vec![CellOutput::Result(MimeBundle::plain(text))];
@@ -260,7 +251,7 @@ pub fn without_layout(text: &str, bundles: Vec<MimeBundle>, foreign: bool) -> Ve
     let mut outputs = Vec::new();
     printed(STDOUT, text, &mut outputs);
     end_line(&mut outputs);
-    // Their text stands in what was printed; pictures do not.
+    // The text of these values is part of what was printed; pictures are not.
     let pictures = bundles
         .into_iter()
         .filter(|bundle| bundle.image().is_some());
@@ -286,7 +277,7 @@ mod tests {
         }
     }
 
-    /// A cell that shows these, as the session collects it.
+    /// Records a cell with these outputs, as the session does.
     fn recorded(shown: &[CellOutput]) -> (String, Vec<MimeBundle>, String) {
         let mut transcript = Transcript::new(1 << 20);
         let (mut layout, mut bundles) = (Layout::default(), Vec::new());
@@ -336,12 +327,11 @@ mod tests {
             CellOutput::Result(value("2")),
         ]);
         same(&[stream("a\n"), CellOutput::Error(error)]);
-        // A line without an end gets one, a value a line of its own.
+        // An unfinished line gets a newline; a value takes lines of its own.
         check(
             &[stream("a"), CellOutput::Result(value("1")), stream("b")],
             &[stream("a\n"), CellOutput::Result(value("1")), stream("b\n")],
         );
-        // A progress bar before a value leaves its last state.
         check(
             &[
                 stream("10%\r20%\r100%\n"),

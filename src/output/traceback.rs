@@ -1,4 +1,7 @@
-//! What a cell raised: a value, not an error of ours; and its lines, safe to show.
+//! An exception of a cell: a value, not an error of this program; and its lines, safe to show.
+//!
+//! In: name, text and traceback from an interpreter, untrusted. Out: plain text, or lines with nothing but SGR
+//! colours. Pure.
 
 use nu_ansi_term::{Color, Style};
 
@@ -8,37 +11,34 @@ use crate::output::transcript::Transcript;
 /// Bytes of one traceback line that are shown.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// An exception as the interpreter reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CellError {
     /// Class name: `ZeroDivisionError`.
     pub name: String,
-    /// Its text; may be empty.
+    /// The exception's text; may be empty.
     pub value: String,
     /// Lines as the interpreter rendered them, possibly with SGR colours; untrusted.
     pub traceback: Vec<String>,
-    /// It is how code ends its program, and no fault: what a program of its own would have left behind.
+    /// Set when the exception is how code ends its program (such as `SystemExit`) and not a failure.
     pub leaves: Option<Leaving>,
 }
 
-/// How code wanted its program to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaving {
-    /// The exit status.
     pub status: i32,
-    /// Last words for whoever ran the program.
+    /// The message that a program of its own would have printed at its end.
     pub words: Option<String>,
 }
 
 impl CellError {
-    /// The traceback as plain text, or `Name: value` without one; no newline at the end.
+    /// Returns the traceback as plain text, or `Name: value` when there is none; no newline at the end.
     pub fn plain(&self) -> String {
         let lines: Vec<String> = self.source_lines().map(|line| plain_line(&line)).collect();
         let text = lines.join("\n");
         text.trim_matches('\n').to_owned()
     }
 
-    /// `Name: value` in one piece, control characters removed; `value` may have several lines.
+    /// Returns `Name: value` without control characters; `value` may have several lines.
     pub fn summary(&self) -> String {
         let (name, value) = (plain_line(&self.name), plain_lines(&self.value));
         match (name.is_empty(), value.is_empty()) {
@@ -48,8 +48,8 @@ impl CellError {
         }
     }
 
-    /// Lines for a terminal: safe to write, each with its colours closed. Colours of the interpreter are kept when
-    /// `colour`; when it sent none, the error's name and the arrow lines get ours.
+    /// Returns lines that are safe to write to a terminal, each with its colours closed. The interpreter's colours
+    /// are kept when `colour`; where it sent none, the error's name and the arrow lines are coloured.
     pub fn lines(&self, colour: bool) -> Vec<String> {
         let painted = self.traceback.iter().any(|line| line.contains('\x1b'));
         let name = plain_line(&self.name);
@@ -62,7 +62,6 @@ impl CellError {
             .collect()
     }
 
-    /// The traceback's lines, one text line each.
     fn source_lines(&self) -> impl Iterator<Item = String> {
         let whole = if self.traceback.iter().all(|line| line.trim().is_empty()) {
             self.summary()
@@ -78,14 +77,14 @@ impl CellError {
     }
 }
 
-/// Colours a line of a traceback that came without.
+/// Colours a line of a traceback that has no colours.
 fn paint(line: &str, name: &str) -> String {
     let red = Style::new().fg(Color::Red);
     if !name.is_empty()
         && let Some(rest) = line.strip_prefix(name)
         && (rest.is_empty() || rest.starts_with([':', ' ']))
     {
-        // The dashes-and-name headline of IPython starts the same way and reads well in the same colour.
+        // IPython's headline, dashes and the name, starts the same way and gets the same colour.
         return format!("{}{rest}", red.bold().paint(name));
     }
     let arrow = line.trim_start().trim_start_matches('-').starts_with('>')
@@ -97,7 +96,7 @@ fn paint(line: &str, name: &str) -> String {
     }
 }
 
-/// One line with nothing but colours, closed at its end.
+/// One line with no sequences but colours, which are closed at its end.
 fn safe_line(line: &str) -> String {
     let line = line.trim_end_matches('\r');
     let mut filter = Filter::new(Policy::Colours);

@@ -1,14 +1,13 @@
 //! Terminal bytes to plain text, for the model, notebooks and the record: what a reader would have seen in the end.
 //!
-//! In go the bytes of a cell in chunks of any size, out comes text: carriage return, backspace, erase-line and movement
-//! inside the cell's own last rows are applied, so a progress bar leaves its last state; other sequences are dropped;
-//! a stretch on the alternate screen becomes `[full-screen program]`.
+//! In: bytes of a cell in chunks of any size. Out: text. Carriage return, backspace, erase-line and movement inside
+//! the cell's own last rows are applied, so a progress bar leaves its last state; other sequences are dropped; a
+//! stretch on the alternate screen becomes `[full-screen program]`. Invariants: memory is bounded by the limit plus
+//! a window of about 256 Ki columns, for any input; time is linear; the result does not depend on how the bytes are
+//! split; totals count the whole text.
 //!
-//! Invariants: memory is bounded by the limit plus a window of about 256 Ki columns, whatever comes in; time is linear;
-//! the result does not depend on how the bytes are split; totals count the whole text.
-//!
-//! Absent on purpose: the width of the terminal (long lines do not wrap), and cursor addressing (`CSI H`), which would
-//! reach rows the cell has not written.
+//! Absent on purpose: the width of the terminal (long lines do not wrap), and cursor addressing (`CSI H`), which
+//! would reach rows the cell has not written.
 
 mod printed;
 mod rows;
@@ -24,33 +23,31 @@ use store::Store;
 
 pub(crate) use printed::Printed;
 
-/// Stands for everything a program drew on the alternate screen.
+/// Stands for everything that a program drew on the alternate screen.
 pub const FULL_SCREEN: &str = "[full-screen program]";
 
-/// Collects one cell's output as plain text.
 #[derive(Debug)]
 pub struct Transcript {
     sequences: Sequences,
     page: Page,
 }
 
-/// Plain text of a cell's output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TranscriptText {
     /// The text, or its head and tail around a line that states the true sizes; no newline at the end.
     pub text: String,
-    /// Bytes of the whole text, whether or not it is cut.
+    /// Bytes of the whole text, cut or not.
     pub total_bytes: u64,
     /// Code points of the whole text.
     pub total_characters: u64,
-    /// Lines of the whole text; an empty text has none.
+    /// Lines of the whole text; 0 for an empty text.
     pub total_lines: u64,
     /// True when the middle is missing.
     pub cut: bool,
 }
 
 impl Transcript {
-    /// A transcript that keeps at most about `limit_bytes` bytes of text.
+    /// Creates a transcript that keeps at most about `limit_bytes` bytes of text.
     pub fn new(limit_bytes: usize) -> Self {
         Transcript {
             sequences: Sequences::default(),
@@ -63,20 +60,19 @@ impl Transcript {
         }
     }
 
-    /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let page = &mut self.page;
         self.sequences.push(bytes, |piece| page.apply(piece));
     }
 
-    /// Ends the stream: an unfinished character or sequence comes out as text. More may be pushed afterwards.
+    /// Ends the stream: an unfinished character or sequence becomes text. More may be pushed afterwards.
     pub fn finish(&mut self) {
         let page = &mut self.page;
         self.sequences.finish(|piece| page.apply(piece));
     }
 
-    /// Ends the stream and puts `text` on lines of its own: a value or a traceback, in the order it was shown. Returns
-    /// where these lines stand in the text so far, in bytes; what is written over earlier rows later may move them.
+    /// Ends the stream and writes `text`, a value or a traceback, on lines of its own. Returns the range of these
+    /// lines in the text so far, in bytes; later writing over earlier rows may shift them.
     pub fn own_lines(&mut self, text: &str) -> Range<u64> {
         self.finish();
         self.page.rows.fresh_line(&mut self.page.store);
@@ -86,12 +82,11 @@ impl Transcript {
         start..self.length()
     }
 
-    /// Bytes of the text so far, newlines at its end included. Costs a look at the window.
+    /// Bytes of the text so far, including newlines at its end; costs one pass over the window.
     pub fn length(&self) -> u64 {
         self.page.store.pushed() + self.page.rows.length()
     }
 
-    /// The text so far.
     pub fn snapshot(&self) -> TranscriptText {
         let mut store = self.page.store.clone();
         self.page.rows.write_to(&mut store);
@@ -122,7 +117,7 @@ struct Page {
     rows: Rows,
     store: Store,
     full_screen: bool,
-    /// They are kept.
+    /// True when colours are kept.
     colours: bool,
 }
 

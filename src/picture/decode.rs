@@ -1,8 +1,9 @@
-//! Picture files to pixels: PNG, JPEG, GIF and WebP (the first frame), as their bytes say, whatever they are called.
+//! Decoding of picture files: PNG, JPEG, GIF and WebP (the first frame), by their bytes and not by their names.
 //!
-//! In: any bytes. Out: the size from the header alone, or all pixels. Invariants: nothing is decoded whose header tells
-//! of more than it may have ([`MOST_PIXELS`]); broken data is a [`PictureError`], never a panic; an unfinished JPEG is
-//! shown as far as it goes. Absent on purpose: animation, colour profiles; drawings (`display/picture/svg`).
+//! In: any bytes. Out: the size from the header alone, or all pixels. Invariants: a picture whose header states more
+//! than [`MOST_PIXELS`] is not decoded; invalid data is a [`PictureError`], never a panic; of an unfinished JPEG the
+//! available part is decoded. Absent on purpose: animation, colour profiles; vector drawings
+//! (`display/picture/svg`).
 
 use std::io::Cursor;
 use std::num::NonZeroU64;
@@ -15,21 +16,21 @@ use super::error::PictureError;
 use super::pixels::Pixels;
 use crate::output::picture_type;
 
-/// The most pixels of a picture that is drawn: 64 MiB of memory.
+/// Most pixels of a picture that is drawn: 64 MiB of memory.
 const MOST_PIXELS: u64 = 16 << 20;
 
-/// The most bytes of a file that is looked at.
+/// Largest file that is read, in bytes.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
-/// Bytes a decoder may take for itself.
+/// Memory limit of a decoder, in bytes.
 const MEMORY: usize = 192 << 20;
 
-/// Width and height, as the header says; `Large` when it is not to be decoded.
+/// Returns width and height from the header; [`PictureError`] `Large` when the picture is not to be decoded.
 pub(crate) fn size(file: &[u8]) -> Result<(u32, u32), PictureError> {
     size_of_at_most(file, MOST_PIXELS)
 }
 
-/// The same, with another limit.
+/// As [`size`], with another limit in pixels.
 pub(super) fn size_of_at_most(file: &[u8], most: u64) -> Result<(u32, u32), PictureError> {
     if file.len() > MOST_BYTES {
         return Err(PictureError::Long(file.len() >> 20));
@@ -54,7 +55,6 @@ pub(super) fn size_of_at_most(file: &[u8], most: u64) -> Result<(u32, u32), Pict
     Ok((width, height))
 }
 
-/// Refuses sizes that are not drawn.
 pub(crate) fn allowed(width: u32, height: u32) -> Result<(), PictureError> {
     within(width, height, MOST_PIXELS)
 }
@@ -67,12 +67,11 @@ fn within(width: u32, height: u32, most: u64) -> Result<(), PictureError> {
     }
 }
 
-/// All pixels.
 pub(crate) fn pixels(file: &[u8]) -> Result<Pixels, PictureError> {
     pixels_of_at_most(file, MOST_PIXELS)
 }
 
-/// The same, with another limit.
+/// As [`pixels`], with another limit in pixels.
 pub(super) fn pixels_of_at_most(file: &[u8], most: u64) -> Result<Pixels, PictureError> {
     let (width, height) = size_of_at_most(file, most)?;
     let bytes = match picture_type(file).ok_or(PictureError::Unknown)? {
@@ -110,7 +109,7 @@ fn png_pixels(file: &[u8]) -> Result<Vec<u8>, PictureError> {
     Ok(with_alpha(bytes, frame.color_type.samples()))
 }
 
-/// Bytes of `samples` a pixel (grey, grey and alpha, colours) as colours and alpha.
+/// Converts pixels of `samples` bytes (grey, grey and alpha, colours) to colours and alpha.
 fn with_alpha(bytes: Vec<u8>, samples: usize) -> Vec<u8> {
     match samples {
         1 => bytes
@@ -143,7 +142,7 @@ fn gif_options() -> gif::DecodeOptions {
     options
 }
 
-/// The first frame, where it stands on the canvas.
+/// Returns the first frame at its place on the canvas.
 fn gif_pixels(file: &[u8], width: u32, height: u32) -> Result<Vec<u8>, PictureError> {
     let mut decoder = gif_options()
         .read_info(file)

@@ -1,8 +1,8 @@
-//! A picture as a model takes it: as it is, or made smaller where it is too large.
+//! A picture for a model: unchanged, or scaled down where it is too large.
 //!
-//! In: bytes of a PNG, JPEG, GIF or WebP. Out: a `data:` URL, and what was done to the picture. Invariant: what comes
-//! out is within [`LONGEST_SIDE`] and [`LARGEST`]; what is within them already keeps its bytes. A moving GIF that is
-//! too large becomes its first frame.
+//! In: bytes of a PNG, JPEG, GIF or WebP. Out: a `data:` URL, and the change of size. Invariant: the result is
+//! within [`LONGEST_SIDE`] and [`LARGEST`]; a picture within both keeps its bytes. An animated GIF that is too large
+//! becomes its first frame.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ use super::decode::{pixels_of_at_most, size_of_at_most};
 use super::error::PictureError;
 use crate::output::picture_type;
 
-/// Pixels of the longer side: services scale what is larger, or refuse it.
+/// Longer side in pixels: services scale larger pictures, or refuse them.
 const LONGEST_SIDE: u32 = 2048;
 
-/// Bytes of the file; in base64 it is a third longer, and no service takes more than 5 MB of that.
+/// Size of the file in bytes; base64 is a third longer, and services take at most 5 MB of that.
 const LARGEST: usize = 3 << 20;
 
-/// The most pixels that are decoded to be made fewer: 256 MiB of memory for a moment.
+/// Most pixels that are decoded to be scaled down: 256 MiB of memory, briefly.
 const MOST_PIXELS: u64 = 64 << 20;
 
-/// How far a picture goes at a time while it is too large.
+/// Factor of each step of scaling while the picture is too large.
 const STEP: f64 = 0.75;
 
-/// Width and height before and after.
+/// Width and height before and after scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MadeSmaller {
     from: (u32, u32),
@@ -43,10 +43,10 @@ impl fmt::Display for MadeSmaller {
     }
 }
 
-/// The picture as a `data:` URL, and how it was made smaller, if it was.
+/// Returns the picture as a `data:` URL, and its change of size if it was scaled down.
 ///
 /// # Errors
-/// No picture a model takes, a damaged one, or one that is too large even to be made smaller.
+/// The format is none that models take, the data is invalid, or the picture is too large even to be scaled down.
 pub(crate) fn for_model(file: &[u8]) -> Result<(String, Option<MadeSmaller>), PictureError> {
     let mime = picture_type(file).ok_or(PictureError::Unknown)?;
     let from = size_of_at_most(file, MOST_PIXELS)?;
@@ -69,7 +69,6 @@ pub(crate) fn for_model(file: &[u8]) -> Result<(String, Option<MadeSmaller>), Pi
     }
 }
 
-/// Bytes as a `data:` URL.
 fn data_url(mime: &str, bytes: &[u8]) -> String {
     format!("data:{mime};base64,{}", BASE64_STANDARD.encode(bytes))
 }
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
     use crate::picture::{Pixels, size};
 
-    /// A picture that no packing makes small.
+    /// A picture that does not compress.
     fn noise(width: u32, height: u32) -> Vec<u8> {
         let mut state = 1u32;
         let bytes = (0..width * height * 4).map(|n| {

@@ -1,8 +1,8 @@
-//! Pictures as pixels: read, made smaller, written; and pictures as a model takes them.
+//! Pictures as pixels: decoded, scaled down, encoded; and pictures for a model.
 //!
-//! In: bytes of files. Out: [`Pixels`], or a picture [`for_model`]. Invariant: broken data is a [`PictureError`], never
-//! a panic, and nothing is decoded that would take more memory than its limit says. Absent on purpose: drawing, and
-//! drawings (`display/picture`).
+//! In: bytes of files. Out: [`Pixels`], or a picture [`for_model`]. Invariant: invalid data is a [`PictureError`],
+//! never a panic, and pictures that would take more memory than their limit are not decoded. Absent on purpose:
+//! drawing on the terminal, and vector drawings (`display/picture`).
 
 mod decode;
 mod error;

@@ -1,14 +1,13 @@
 //! A picture in memory: four bytes a pixel, red, green, blue, alpha (straight), row by row.
 //!
-//! In: such bytes. Out: a smaller picture, a PNG. Invariant: there are as many bytes as the size says.
+//! In: such bytes. Out: a smaller picture, a PNG. Invariant: the number of bytes matches the size.
 
 use super::error::PictureError;
 
-/// Parts of a pixel, across and down, that are compared: with so many a line of a plot fills one, and a photograph is
-/// not yet grainy.
+/// Samples of a pixel, across and down, that are compared: with so many, a line of a plot fills one, and a
+/// photograph is not yet grainy.
 const PARTS: u32 = 6;
 
-/// A picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pixels {
     width: u32,
@@ -17,7 +16,7 @@ pub(crate) struct Pixels {
 }
 
 impl Pixels {
-    /// A picture of these bytes; nothing when it is empty or they are not as many as the size says.
+    /// Creates a picture; `None` when it is empty or the number of bytes does not match the size.
     pub(crate) fn new(width: u32, height: u32, bytes: Vec<u8>) -> Option<Self> {
         let wanted = u64::from(width) * u64::from(height) * 4;
         (wanted > 0 && bytes.len() as u64 == wanted).then_some(Pixels {
@@ -35,7 +34,7 @@ impl Pixels {
         self.height
     }
 
-    /// The pixel at a place; nothing outside.
+    /// Returns the pixel at a place; `None` outside of the picture.
     pub(crate) fn get(&self, x: u32, y: u32) -> Option<[u8; 4]> {
         if x >= self.width || y >= self.height {
             return None;
@@ -44,7 +43,7 @@ impl Pixels {
         self.bytes[at..at + 4].try_into().ok()
     }
 
-    /// The picture at this smaller (or equal) size: each pixel is the mean of those it covers, weighed by their alpha.
+    /// Scales to a smaller (or equal) size: each pixel is the mean of those it covers, weighted by their alpha.
     pub(crate) fn shrunk(&self, width: u32, height: u32) -> Pixels {
         let (width, height) = (width.clamp(1, self.width), height.clamp(1, self.height));
         if (width, height) == (self.width, self.height) {
@@ -83,8 +82,8 @@ impl Pixels {
         }
     }
 
-    /// As [`Pixels::shrunk`], but thin lines stay visible: each pixel goes half of the way from the mean of what it
-    /// covers to that part of it which differs most. A colour counts for as much as is seen of it.
+    /// As [`Pixels::shrunk`], but thin lines stay visible: each pixel is halfway between the mean of the covered
+    /// pixels and the covered part that differs most. Colours are weighted by their alpha.
     pub(crate) fn condensed(&self, width: u32, height: u32) -> Pixels {
         let mut mean = self.shrunk(width, height);
         let across = (self.width / mean.width).min(self.height / mean.height);
@@ -116,7 +115,6 @@ impl Pixels {
         mean
     }
 
-    /// The picture laid over a ground: nothing lets light through.
     pub(crate) fn over(mut self, ground: [u8; 3]) -> Pixels {
         for pixel in self.bytes.chunks_exact_mut(4) {
             let alpha = u32::from(pixel[3]);
@@ -129,10 +127,10 @@ impl Pixels {
         self
     }
 
-    /// The picture as a PNG, packed fast rather than small: it goes to a terminal and is gone.
+    /// Encodes as a PNG, fast rather than small, since the file is only sent to a terminal.
     ///
     /// # Errors
-    /// [`PictureError::Broken`] when the encoder refuses, which it has no reason to.
+    /// [`PictureError::Broken`] when the encoder fails, for which no cause is known.
     pub(crate) fn to_png(&self) -> Result<Vec<u8>, PictureError> {
         let mut out = Vec::new();
         let mut encoder = png::Encoder::new(&mut out, self.width, self.height);
@@ -148,12 +146,12 @@ impl Pixels {
     }
 }
 
-/// A pixel as much of it as is seen: colours times alpha, and alpha by the same measure.
+/// A pixel with its colours multiplied by alpha, and alpha in the same unit.
 fn seen([red, green, blue, alpha]: [u8; 4]) -> [u32; 4] {
     [red, green, blue, 255].map(|value| u32::from(value) * u32::from(alpha))
 }
 
-/// `length` places cut into `count` stretches, none empty: where each begins and ends.
+/// Divides `length` places into `count` stretches, none empty: start and end of each.
 fn spans(length: u32, count: u32) -> Vec<(usize, usize)> {
     let at = |n: u32| (u64::from(n) * u64::from(length) / u64::from(count)) as usize;
     (0..count).map(|n| (at(n), at(n + 1))).collect()

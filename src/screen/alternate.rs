@@ -1,21 +1,21 @@
 //! The alternate screen, for a view that needs the whole terminal for a while.
 //!
-//! Invariant: on drop the screen is as before; a signal, a stop or a panic meanwhile goes through the guard.
+//! Invariant: the screen is restored on drop; on a signal, a stop or a panic the guard restores it.
 
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 
-/// The alternate screen, while it lives.
+/// The alternate screen, for the lifetime of this value.
 pub struct Alternate<'a> {
     screen: &'a Screen,
     guard: Option<&'a TerminalGuard>,
 }
 
 impl<'a> Alternate<'a> {
-    /// Switches to it.
+    /// Switches to the alternate screen.
     ///
     /// # Errors
-    /// When the terminal cannot be written.
+    /// The terminal cannot be written.
     pub fn open(screen: &'a Screen, guard: Option<&'a TerminalGuard>) -> Result<Self, ScreenError> {
         if let Some(guard) = guard {
             guard.alternate_screen(true);

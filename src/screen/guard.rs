@@ -1,21 +1,21 @@
 //! Restores the terminal: on return, panic, fault, signal and around a suspension; and reclaims it afterwards.
 //!
-//! Saves the mode of the controlling terminal at the start. Between reads of the line editor the terminal is in *host
-//! mode*: no echo, no line mode, no signals, so that keys typed while a cell runs are neither shown twice nor lost;
-//! output is processed as usual (`\n` returns the cursor).
+//! The mode of the controlling terminal is saved at the start. Between reads of the line editor the terminal is in
+//! *host mode*: no echo, no line mode, no signals, so that keys typed while a cell runs are neither shown twice nor
+//! lost; output is processed as usual (`\n` returns the cursor).
 //!
-//! A shell sets its own mode while we are stopped and leaves it when we continue. After a stop of our own
-//! ([`TerminalGuard::suspend`]) the calling thread sets our mode again; after one from outside the signal thread does
-//! ([`Restorer::reclaim`]). So the guard keeps the mode in force; raw mode is set by crossterm, which is asked.
+//! A shell sets its own mode while this process is stopped and leaves it when the process continues. After
+//! [`TerminalGuard::suspend`] the calling thread sets our mode again; after a stop from outside the signal thread
+//! does ([`Restorer::reclaim`]). The guard therefore keeps the mode in force; raw mode is set by crossterm, which is
+//! queried for it.
 //!
-//! Where the terminal speaks kitty's keyboard protocol (<https://sw.kovidgoyal.net/kitty/keyboard-protocol/>), it has a
-//! stack of keyboard flags. We push one entry while the terminal is ours, and set the top before each line and each
-//! program, so that what a killed program left there is not in force.
+//! Terminals with kitty's keyboard protocol (<https://sw.kovidgoyal.net/kitty/keyboard-protocol/>) have a stack of
+//! keyboard flags. The guard pushes one entry while it owns the terminal, and sets the top before each line and each
+//! program, so that flags left by a killed program are not in force.
 //!
-//! All reads and writes go to the terminal itself, opened apart from standard output, which may be a full disk. Writes
-//! never block: bytes that the terminal does not take are dropped.
-//!
-//! Absent on purpose: the signal thread, which calls [`Restorer::restore`] and then dies by its signal.
+//! All reads and writes go to the terminal itself, opened apart from standard output, which may be a full disk.
+//! Writes never block: bytes that the terminal does not take are dropped. Absent on purpose: the signal thread,
+//! which calls [`Restorer::restore`] and then ends by its signal.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,19 +32,17 @@ use crate::process;
 
 /// Kitty's "disambiguate escape codes" and "report alternate keys".
 const DISAMBIGUATE: u8 = 5;
-/// Pops our entry off the keyboard stack.
 const POP: &[u8] = b"\x1b[<u";
-/// No colours, no reports of the focus, no bracketed paste, a cursor.
+/// No colours, no reports of the focus, no bracketed paste, a visible cursor.
 const SANE: &[u8] = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h";
 const LEAVE_ALTERNATE: &[u8] = b"\x1b[?1049l";
 
-/// Owns the terminal's mode; restores it when dropped.
+/// Owns the terminal's mode; restores the terminal when dropped.
 #[derive(Debug)]
 pub struct TerminalGuard {
     terminal: Arc<Terminal>,
 }
 
-/// Restores the terminal from any thread.
 #[derive(Debug, Clone)]
 pub struct Restorer {
     terminal: Arc<Terminal>,
@@ -54,25 +52,25 @@ pub struct Restorer {
 struct Terminal {
     tty: OwnedFd,
     saved: Termios,
-    /// The mode that was set last; held while it is being set.
+    /// The mode that was set last; locked while a mode is being set.
     set: Mutex<Option<Termios>>,
-    /// The mode may differ from `saved`, sequences may have been written.
+    /// The mode may differ from `saved`, or sequences may have been written.
     taken: AtomicBool,
     alternate_screen: AtomicBool,
-    /// The terminal speaks kitty's keyboard protocol.
     may_disambiguate: AtomicBool,
-    /// Whether our entry on the keyboard stack disambiguates keys; `None` without one. Locked while that changes.
+    /// `Some(true)` while our entry on the keyboard stack disambiguates keys; `None` without an entry. Locked during
+    /// changes.
     disambiguates: Mutex<Option<bool>>,
-    /// We have stopped ourselves, and the SIGCONT has not been handled yet.
+    /// The process has stopped itself, and its SIGCONT has not been handled yet.
     stopped_ourselves: AtomicBool,
-    /// A Ctrl-C came as a signal, and the keyboard's reader has not taken it.
+    /// Ctrl-C arrived as a signal, and the keyboard's reader has not taken it.
     interrupted: AtomicBool,
 }
 
 impl TerminalGuard {
     /// Saves the mode of the controlling terminal; `None` without one.
     ///
-    /// A terminal found in raw mode was left so by a program that was killed: a sane mode is what is given back then.
+    /// A terminal in raw mode was left so by a killed program; a sane mode is saved and restored in its place.
     pub fn acquire() -> Option<Self> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let tty = rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?;
@@ -100,14 +98,14 @@ impl TerminalGuard {
         })
     }
 
-    /// Keys unread and unechoed, output as usual. Typed keys are kept.
+    /// Sets host mode: no reads, no echo, output as usual. Unread keys are kept.
     pub fn host_mode(&self) {
         keyboard::set_lent(false);
         self.terminal.disambiguate(false);
         self.set_raw_output(false);
     }
 
-    /// Host mode with (`true`) output as it is, for a program in a cell that makes its own line ends, or as usual.
+    /// Sets host mode; `raw` disables output processing for a program in a cell that makes its own line ends.
     pub fn set_raw_output(&self, raw: bool) {
         let mut mode = self.terminal.saved.clone();
         make_host(&mut mode);
@@ -120,17 +118,17 @@ impl TerminalGuard {
         *set = Some(mode);
     }
 
-    /// The mode from before the start, for a while: a program in the foreground.
+    /// Sets the saved mode temporarily, for a program in the foreground.
     pub fn restore(&self) {
         self.terminal.restore();
         keyboard::set_lent(true);
     }
 
-    /// Stops our job, as Ctrl-Z does, with the terminal given back; returns when the shell lets it go on, and the
-    /// terminal is ours again.
+    /// Stops our job, as Ctrl-Z does, with the terminal restored; returns when the shell continues the job and the
+    /// terminal is reclaimed.
     pub fn suspend(&self) {
         let alternate_screen = self.terminal.alternate_screen.load(Ordering::SeqCst);
-        // The lock keeps others from setting a mode between these lines.
+        // The lock prevents other threads from setting a mode between these lines.
         let mode = self.terminal.mode();
         self.terminal.restore();
         self.terminal
@@ -142,40 +140,40 @@ impl TerminalGuard {
         self.terminal.reclaim();
     }
 
-    /// Sets the mode that was set last: somebody else may have changed it.
+    /// Sets the last mode again, since another program may have changed it.
     pub fn reclaim(&self) {
         self.terminal.reclaim();
     }
 
-    /// Tells whoever waits for keys once more of those that nobody has read, by setting the mode that is set; false
-    /// while the terminal is another job's, which nobody can be told of.
+    /// Notifies the reader of keys again about unread ones, by setting the current mode once more; returns false
+    /// while another job is in the foreground, when no notification is sent.
     pub fn renotify_keys(&self) -> bool {
         self.terminal.set_again();
         self.terminal.in_foreground()
     }
 
-    /// True once for a Ctrl-C that came as a signal: before the terminal was ours again it was typed.
+    /// True once after Ctrl-C arrived as a signal: it was pressed before the terminal was reclaimed.
     pub fn take_interrupt(&self) -> bool {
         self.terminal.interrupted.swap(false, Ordering::SeqCst)
     }
 
-    /// True while a program that makes its own line ends has the terminal.
+    /// True while a program that makes its own line ends owns the terminal.
     pub fn has_raw_output(&self) -> bool {
         self.terminal.is_lent()
     }
 
-    /// False while the terminal is another job's: reading it would stop us.
+    /// False while another job is in the foreground: a read would stop this process.
     pub fn in_foreground(&self) -> bool {
         self.terminal.in_foreground()
     }
 
-    /// Records whether we have switched to the alternate screen ourselves; only then it is switched off.
+    /// Records whether this program is on the alternate screen; only then is it switched off on restore.
     pub fn alternate_screen(&self, on: bool) {
         self.terminal.alternate_screen.store(on, Ordering::SeqCst);
         self.terminal.taken.store(true, Ordering::SeqCst);
     }
 
-    /// Lets the terminal tell keys apart that terminals spell alike by habit (Enter and Shift-Enter), or no more.
+    /// Allows or forbids the disambiguation of keys with equal bytes (Enter and Shift-Enter).
     pub fn allow_disambiguation(&self, may: bool) {
         if !may {
             self.terminal.disambiguate(false);
@@ -183,33 +181,32 @@ impl TerminalGuard {
         self.terminal.may_disambiguate.store(may, Ordering::SeqCst);
     }
 
-    /// Has it tell them apart, where it may, until [`TerminalGuard::host_mode`]: while a line is edited. What runs gets
-    /// the keys it always got.
+    /// Disambiguates keys, where allowed, until [`TerminalGuard::host_mode`]: while a line is edited. Running
+    /// programs get keys in their common form.
     pub fn line_mode(&self) {
         self.terminal.disambiguate(true);
     }
 
-    /// True while keys are disambiguated: Alt with a character is unambiguous then.
+    /// True while keys are disambiguated; Alt with a character is then unambiguous.
     pub fn disambiguates(&self) -> bool {
         *self.terminal.disambiguates() == Some(true)
     }
 
-    /// Writes sequences that put right what another program left, as far as the terminal takes them.
+    /// Writes sequences that undo changes by another program, as far as the terminal takes them.
     pub fn write(&self, sequences: &[u8]) {
         if self.terminal.in_foreground() {
             let _ = rustix::io::write(&self.terminal.tty, sequences);
         }
     }
 
-    /// A handle for the signal thread.
     pub fn restorer(&self) -> Restorer {
         Restorer {
             terminal: Arc::clone(&self.terminal),
         }
     }
 
-    /// From now on a panic of any thread gives the terminal back before it prints its message, also when it aborts; so
-    /// does a fault that ends us, a stack that overflows for one.
+    /// Installs handlers that restore the terminal on a panic of any thread, before its message is printed and also
+    /// when the process aborts, and on a fatal signal such as a stack overflow.
     pub fn restore_on_crash(&self) {
         let restorer = self.restorer();
         process::run_on_fatal_signal(move || restorer.terminal.restore_in_signal_handler());
@@ -229,14 +226,13 @@ impl Drop for TerminalGuard {
 }
 
 impl Restorer {
-    /// Gives the terminal back: mode, colours, bracketed paste, cursor, keyboard, screen. Does nothing when nothing was
-    /// taken.
+    /// Restores mode, colours, bracketed paste, cursor, keyboard and screen. Does nothing when nothing was changed.
     pub fn restore(&self) {
         self.terminal.restore();
     }
 
-    /// After a stop: sets the mode that was in force, and switches on again what a shell switches off. True when
-    /// somebody else had stopped us: what stands on the screen is not what we have written.
+    /// Sets the mode in force again after a stop, and switches on again what a shell switches off. Returns true when
+    /// the stop came from outside, after which the screen may hold output of other programs.
     pub fn reclaim(&self) -> bool {
         self.terminal.reclaim();
         !self
@@ -245,7 +241,6 @@ impl Restorer {
             .swap(false, Ordering::SeqCst)
     }
 
-    /// Keeps a Ctrl-C for whoever reads the keyboard next.
     pub fn keep_interrupt(&self) {
         self.terminal.interrupted.store(true, Ordering::SeqCst);
     }
@@ -260,7 +255,7 @@ impl Restorer {
         self.terminal.is_lent()
     }
 
-    /// As [`Restorer::restore`], whatever has been taken or given back before: the last word before the end.
+    /// As [`Restorer::restore`], but in any state; for the end of the process.
     pub fn restore_finally(&self) {
         self.terminal.taken.store(true, Ordering::SeqCst);
         self.terminal.restore();
@@ -281,7 +276,7 @@ impl Terminal {
         if self.alternate_screen.swap(false, Ordering::SeqCst) {
             sequences.extend_from_slice(LEAVE_ALTERNATE);
         }
-        // The terminal may have hung up or be stopped: the process is on its way out and has nobody to tell.
+        // The terminal may have hung up or be stopped; the error is ignored, since the process is about to end.
         if in_foreground {
             let _ = rustix::io::write(&self.tty, &sequences);
         }
@@ -289,8 +284,8 @@ impl Terminal {
         self.set(&self.saved);
     }
 
-    /// As [`Terminal::restore`], in the handler of a signal: without memory, and without waiting for a lock that the
-    /// thread it interrupts may hold.
+    /// As [`Terminal::restore`], in a signal handler: without allocating, and without waiting for a lock that the
+    /// interrupted thread may hold.
     fn restore_in_signal_handler(&self) {
         if !self.taken.swap(false, Ordering::SeqCst) {
             return;
@@ -362,7 +357,7 @@ impl Terminal {
         let _ = rustix::io::write(&self.tty, &sequences);
     }
 
-    /// Sets the mode that was set last, by us or by the line editor's library.
+    /// Sets the last mode again, whether it was set here or by the line editor's library.
     fn set_again(&self) {
         loop {
             let raw = is_raw();
@@ -374,14 +369,15 @@ impl Terminal {
             } else if let Some(mode) = &*mode {
                 self.set(mode);
             }
-            // The library may have changed it at the same moment.
+            // The library may have changed the mode at the same moment.
             if is_raw() == raw {
                 break;
             }
         }
     }
 
-    /// Sets the mode. In the background the system would stop us instead; the shell has set its own mode then.
+    /// Sets the mode. In the background the system would stop this process instead, and the shell has set its own
+    /// mode.
     fn set(&self, mode: &Termios) {
         if self.in_foreground() {
             let _ = tcsetattr(&self.tty, OptionalActions::Now, mode);
@@ -389,12 +385,12 @@ impl Terminal {
     }
 
     fn in_foreground(&self) -> bool {
-        // An error: not our controlling terminal, which nobody is stopped for.
+        // An error means that this is not our controlling terminal, on which no process is stopped.
         tcgetpgrp(&self.tty).map_or(true, |group| group == rustix::process::getpgrp())
     }
 }
 
-/// The sequence that pushes (`>`) keyboard flags, or sets those on top (`=`), disambiguating keys or not.
+/// Returns the sequence that pushes (`>`) keyboard flags or sets those on top (`=`), with or without disambiguation.
 fn level(change: char, disambiguated: bool) -> Vec<u8> {
     let flags = if disambiguated { DISAMBIGUATE } else { 0 };
     format!("\x1b[{change}{flags}u").into_bytes()
@@ -440,7 +436,6 @@ mod tests {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-    /// A pseudo-terminal: the side of the emulator and ours.
     fn pair() -> (OwnedFd, OwnedFd) {
         let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&main).unwrap();
@@ -456,7 +451,6 @@ mod tests {
         (mode.input_modes, mode.output_modes, mode.local_modes)
     }
 
-    /// All that has been written is this.
     #[track_caller]
     fn has_written(main: &OwnedFd, expected: &[u8]) {
         let mut written = Vec::new();
@@ -549,7 +543,7 @@ mod tests {
         guard.restorer().restore_finally();
         let restored = b"\x1b[0m\x1b[?1004l\x1b[?2004l\x1b[?25h";
         has_written(&main, &[&b"\x1b[=5u"[..], restored, POP, restored].concat());
-        // What another left is not in force for a program either.
+        // Flags left by another program are not in force for a program either.
         guard.host_mode();
         guard.line_mode();
         guard.allow_disambiguation(false);

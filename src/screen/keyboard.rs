@@ -1,8 +1,9 @@
-//! Reopens standard input on the terminal as non-blocking, for us alone.
+//! Reopens standard input on the terminal as non-blocking, for this process alone.
 //!
-//! crossterm reads after a notification. While we were stopped the shell may have read the keys: a blocking read would
-//! then wait for a key that nobody types, and no prompt would come. The open file description a shell gave us is not
-//! ours to change. Invariant: a program that gets the terminal from us finds a blocking keyboard ([`set_lent`]).
+//! crossterm reads after a notification. While the process was stopped the shell may have read the keys: a blocking
+//! read would then wait for the next key, and no prompt would be shown. The open file description inherited from the
+//! shell is shared and must not be changed. Invariant: a program to which the terminal is lent finds a blocking
+//! keyboard ([`set_lent`]).
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -11,10 +12,10 @@ use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use rustix::stdio::{dup2_stdin, stdin};
 use rustix::termios::ttyname;
 
-/// True when standard input is our own description; tried once, since crossterm keeps the descriptor.
+/// True when standard input is our own description; set once, since crossterm keeps the descriptor.
 static OWN: OnceLock<bool> = OnceLock::new();
 
-/// Makes standard input ours, where it is a terminal that may be opened; any other stays what it is.
+/// Reopens standard input where it is a terminal that can be opened; otherwise does nothing.
 pub(super) fn reopen_stdin() {
     OWN.get_or_init(|| {
         if !std::io::stdin().is_terminal() {
@@ -36,7 +37,7 @@ pub(super) fn set_lent(lent: bool) {
         let mut wanted = flags;
         wanted.set(OFlags::NONBLOCK, !lent);
         if wanted != flags {
-            // The descriptor is open: this does not fail.
+            // The descriptor is open, so this does not fail.
             let _ = fcntl_setfl(stdin(), wanted);
         }
     }

@@ -1,33 +1,30 @@
 //! The live region: the rows under the scrollback that may still change.
 //!
-//! In: settled lines, to be printed once, and live lines, the whole of what stands below them. Out: bytes, nothing
-//! else; this is pure. Invariants: rows that did not change are not written again, text appended to the last row costs
-//! that text; the cursor rests behind the last live row, or at the start of a fresh row when there is none; no cursor
-//! query, no `ESC[J` (with the cursor in the first row tmux copies the screen to its scrollback); anything but an
-//! append is one synchronised update with automatic wrapping off, so that a terminal with another idea of a width
-//! clips. Absent on purpose: where the text comes from, and time: the caller ticks.
+//! In: settled lines, to be printed once, and live lines, all rows below them. Out: bytes; pure. Invariants:
+//! unchanged rows are not written again, text appended to the last row costs only that text; the cursor rests after
+//! the last live row, or at the start of a fresh row when there is none; no cursor query, no `ESC[J` (with the
+//! cursor in the first row tmux copies the screen to its scrollback); any change but an append is one synchronised
+//! update with automatic wrapping off, so that a terminal with other widths clips. Absent on purpose: the source of
+//! the text, and time: the caller ticks.
 
 use crate::runtime::TerminalSize;
 use crate::text::Line;
 use crate::text::is_plain_ascii;
 
-/// Begin synchronised update, automatic wrapping off.
 const BEGIN: &str = "\x1b[?2026h\x1b[?7l";
-/// Ends it, automatic wrapping on.
 const END: &str = "\x1b[?7h\x1b[?2026l";
 /// Automatic wrapping off and on again.
 const NO_WRAP: (&str, &str) = ("\x1b[?7l", "\x1b[?7h");
 
-/// Remembers what stands on the screen.
 pub struct LiveRegion {
     colour: bool,
-    /// Live rows on the screen; the cursor is behind the last one.
+    /// Live rows on the screen; the cursor is after the last one.
     rows: Vec<Line>,
     size: Option<TerminalSize>,
 }
 
 impl LiveRegion {
-    /// An empty region; the cursor is at the start of a row.
+    /// Creates an empty region; the cursor must be at the start of a row.
     pub fn new(colour: bool) -> Self {
         LiveRegion {
             colour,
@@ -36,7 +33,7 @@ impl LiveRegion {
         }
     }
 
-    /// Bytes that print `settled` and leave `live` below it (its last `size.rows - 2` rows).
+    /// Returns bytes that print `settled` and leave `live` below (its last `size.rows - 2` rows).
     pub fn draw(&mut self, settled: &[Line], live: &[Line], size: TerminalSize) -> Vec<u8> {
         let room = usize::from(size.rows).saturating_sub(2).max(1);
         let live = &live[live.len().saturating_sub(room)..];
@@ -58,7 +55,7 @@ impl LiveRegion {
         out.into_bytes()
     }
 
-    /// Bytes that take the live rows away; the cursor is then at the start of the first of them.
+    /// Returns bytes that erase the live rows; the cursor is then at the start of the first of them.
     pub fn clear(&mut self) -> Vec<u8> {
         let mut out = String::new();
         let size = self.size.unwrap_or(TerminalSize {
@@ -69,7 +66,7 @@ impl LiveRegion {
         out.into_bytes()
     }
 
-    /// The common case, without any frame around it: the last row grew, or nothing changed.
+    /// Handles the common case without a synchronised update: the last row grew, or nothing changed.
     fn append_only(&self, wanted: &[&Line], live: usize, size: TerminalSize) -> Option<String> {
         if live == 0 && self.rows.is_empty() && wanted.is_empty() {
             return Some(String::new());
@@ -95,8 +92,8 @@ impl LiveRegion {
         }
     }
 
-    /// What must stand around a redraw. One that begins in the last row and goes on downwards is like an append: it
-    /// needs no synchronising; one that is sure to fit needs no clipping.
+    /// Returns the sequences around a redraw. A redraw that begins in the last row and continues downwards is like
+    /// an append and needs no synchronising; one that certainly fits needs no clipping.
     fn framing(&self, wanted: &[&Line], size: TerminalSize) -> (&'static str, &'static str) {
         let first = wanted
             .iter()
@@ -112,10 +109,10 @@ impl LiveRegion {
         }
     }
 
-    /// Rewrites what differs, from the first such row on.
+    /// Rewrites the rows from the first difference on.
     fn redraw(&self, wanted: &[&Line], ends_fresh: bool, out: &mut String) {
         let mut cursor = self.rows.len().saturating_sub(1);
-        // Column, where it is known without looking: behind the last row.
+        // The cursor's column, where it is known without a query: after the last row.
         let mut column = self.rows.last().map(Line::width);
         for row in 0..wanted.len().max(self.rows.len()) {
             let new = wanted.get(row).copied();
@@ -124,7 +121,7 @@ impl LiveRegion {
                 continue;
             }
             if row >= self.rows.len() && row > 0 {
-                // A row that is not there yet: from the last one down.
+                // A row that does not exist yet is created from the last one down.
                 move_rows(cursor, row - 1, out);
                 out.push_str("\r\n");
                 column = Some(0);
@@ -171,7 +168,7 @@ impl LiveRegion {
         }
     }
 
-    /// Clears every row that the region takes, as the terminal has re-wrapped them by now.
+    /// Clears every row of the region, as the terminal has re-wrapped them by now.
     fn erase(&mut self, size: TerminalSize, out: &mut String) {
         if self.rows.is_empty() {
             return;
@@ -193,7 +190,7 @@ impl LiveRegion {
     }
 }
 
-/// True for a line that stays in its row whatever widths the terminal gives to other alphabets.
+/// True for a line that stays in its row whatever widths the terminal gives to non-ASCII text.
 fn fits_surely(line: &Line, size: TerminalSize) -> bool {
     line.width() * 2 <= usize::from(size.columns)
         || line.spans().iter().all(|span| is_plain_ascii(&span.text))
@@ -210,7 +207,7 @@ fn move_rows(from: usize, to: usize, out: &mut String) {
     }
 }
 
-/// Columns count from 0.
+/// Moves to a column, counted from 0.
 fn go_to_column(column: usize, out: &mut String) {
     if column == 0 {
         out.push('\r');

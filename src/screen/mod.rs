@@ -1,11 +1,10 @@
-//! The one writer to the terminal, and the guard that gives the terminal back.
+//! The one writer to the terminal, and the guard that restores the terminal.
 //!
-//! Every byte for standard output and standard error goes through a [`Screen`]: what our renderer made as *trusted*,
-//! what others wrote as *untrusted text* or, from the user's own cells, through that cell's filter. Handles are cheap
-//! clones of one writer; each call is written whole, never mixed with another.
-//!
-//! Output is buffered until [`Screen::flush`] (or 64 KiB). A closed pipe and a hung-up terminal are
-//! [`ScreenError::Closed`]: nothing is written afterwards, nothing blocks or loops.
+//! Every byte for standard output and standard error goes through a [`Screen`]: *trusted* bytes from our renderers,
+//! *untrusted text* from other sources, and output of the user's own cells through the cell's filter. Handles are
+//! cheap clones of one writer; each call is written whole, never mixed with another. Output is buffered until
+//! [`Screen::flush`] (or 64 KiB). After a closed pipe or a hung-up terminal ([`ScreenError::Closed`]) nothing is
+//! written, nothing blocks or loops.
 //!
 //! Absent on purpose: layout, and reading keys.
 
@@ -29,15 +28,12 @@ use notify::NoticeProtocol;
 pub use sink::ScreenError;
 use sink::Sink;
 
-/// When colours are used: `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorChoice {
     /// On a terminal that supports them, unless the environment overrides it.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -52,7 +48,6 @@ impl From<ScreenError> for Report {
     }
 }
 
-/// A handle on the one writer.
 #[derive(Debug, Clone)]
 pub struct Screen {
     sinks: Arc<Mutex<Sinks>>,
@@ -65,16 +60,16 @@ struct Sinks {
     err: Sink,
     /// For cells that write to standard error while that is a terminal.
     err_filter: Option<Filter>,
-    /// Where filters put their bytes; kept for its memory.
+    /// Buffer for the output of filters; kept to avoid allocations.
     scratch: Vec<u8>,
-    /// A passing line stands in the cursor's row: it goes before anything else is written.
+    /// A transient line is in the cursor's row; it is erased before other output.
     passing: bool,
-    /// The terminal's own title is kept on its stack.
+    /// The terminal's own title is saved on its stack.
     titled: bool,
 }
 
 impl Sinks {
-    /// Writes to standard output, in the place of a passing line.
+    /// Writes to standard output, over a transient line.
     fn write(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
         if !bytes.is_empty() && std::mem::take(&mut self.passing) {
             self.out.write(ERASE)?;
@@ -83,10 +78,9 @@ impl Sinks {
     }
 }
 
-/// Empties the cursor's row.
 const ERASE: &[u8] = b"\r\x1b[K";
 
-/// Keeps the title on the terminal's stack, and takes it back. A terminal without one is left with our name.
+/// Saves the title on the terminal's stack, and restores it. Terminals without a stack keep the program's name.
 const KEEP_TITLE: &str = "\x1b[22;2t";
 const OLD_TITLE: &str = "\x1b]2;ipycodex\x07\x1b[23;2t";
 
@@ -102,10 +96,10 @@ struct TerminalTraits {
 }
 
 impl Screen {
-    /// The screen of this process.
+    /// Opens the screen of this process.
     ///
     /// # Errors
-    /// When standard output or standard error cannot be duplicated.
+    /// Standard output or standard error cannot be duplicated.
     pub fn open(environment: &Environment, colour: ColorChoice) -> Result<Self, ScreenError> {
         let out = Sink::for_fd(&std::io::stdout()).map_err(ScreenError::Write)?;
         let err = Sink::for_fd(&std::io::stderr()).map_err(ScreenError::Write)?;
@@ -149,7 +143,7 @@ impl Screen {
         }
     }
 
-    /// Writes what our own renderer made.
+    /// Writes output of our own renderers unchanged.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -157,7 +151,7 @@ impl Screen {
         self.sinks().write(bytes)
     }
 
-    /// Writes foreign text: printable characters, newlines and tabs pass, nothing else.
+    /// Writes untrusted text: printable characters, newlines and tabs pass, nothing else.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -177,7 +171,7 @@ impl Screen {
         self.filtered(|out| filter.push(bytes, out))
     }
 
-    /// Writes bytes as they came to standard output; for a front-end whose output is not a terminal.
+    /// Writes bytes unchanged to standard output; for a front-end whose output is not a terminal.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -185,7 +179,7 @@ impl Screen {
         self.sinks().write(bytes)
     }
 
-    /// Writes a cell's bytes to standard error: as they came, or filtered when it is a terminal.
+    /// Writes a cell's bytes to standard error: unchanged, or filtered when it is a terminal.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -217,11 +211,11 @@ impl Screen {
         })
     }
 
-    /// Writes a line about the program itself to standard error, after what standard output holds. Control characters
-    /// are shown, not obeyed.
+    /// Writes a line about the program itself to standard error, after all buffered standard output. Control
+    /// characters are escaped.
     ///
     /// # Errors
-    /// [`ScreenError`] of standard error; a closed standard output does not silence it.
+    /// [`ScreenError`] of standard error; a closed standard output does not suppress the line.
     pub fn print_notice(&self, text: &str) -> Result<(), ScreenError> {
         let mut sinks = self.sinks();
         let erased = match std::mem::take(&mut sinks.passing) {
@@ -249,7 +243,7 @@ impl Screen {
         }
     }
 
-    /// Hands everything written so far to the system.
+    /// Passes all buffered output to the system.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -257,9 +251,9 @@ impl Screen {
         self.sinks().out.flush()
     }
 
-    /// Shows a line of ours in the cursor's row, which must be empty, until anything else is written; `None` takes it
-    /// away. The cursor stays at the row's start. It must be shorter than any terminal is wide; nothing is shown where
-    /// the cursor cannot be moved.
+    /// Shows a line in the cursor's row, which must be empty, until the next output; `None` erases it. The cursor
+    /// stays at the row's start. The line must be shorter than any terminal is wide; nothing is shown where the
+    /// cursor cannot be moved.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -282,7 +276,7 @@ impl Screen {
         sinks.out.flush()
     }
 
-    /// Has the terminal mark what is pasted and say whether it is looked at, or not; nothing where that is not known.
+    /// Switches bracketed paste and reports of the focus on or off, on terminals that support them.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -298,7 +292,8 @@ impl Screen {
         sinks.out.flush()
     }
 
-    /// Sets the terminal's title, where it has one; `None` gives its own back. Control characters are shown.
+    /// Sets the terminal's title, where it has one; `None` restores the earlier title. Control characters are
+    /// escaped.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -318,7 +313,7 @@ impl Screen {
         sinks.out.flush()
     }
 
-    /// Shows a desktop notice, through the terminal; without a terminal does nothing.
+    /// Shows a desktop notification through the terminal; does nothing without a terminal.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -332,10 +327,10 @@ impl Screen {
         sinks.out.flush()
     }
 
-    /// Puts text into the user's clipboard.
+    /// Copies text to the user's clipboard.
     ///
     /// # Errors
-    /// Why that cannot be done, as a phrase.
+    /// The reason, as a phrase.
     pub fn copy(&self, text: &str) -> Result<(), String> {
         if !self.facts.rich {
             return Err("standard output is not a terminal with a clipboard".into());
@@ -350,12 +345,10 @@ impl Screen {
             .map_err(|error| error.to_string())
     }
 
-    /// True when standard output gets colours.
     pub fn colour(&self) -> bool {
         self.facts.colour
     }
 
-    /// True when standard error gets colours.
     pub fn colour_on_stderr(&self) -> bool {
         self.facts.colour_on_stderr
     }
@@ -365,7 +358,7 @@ impl Screen {
         self.facts.rich
     }
 
-    /// The size of the terminal at this moment; `COLUMNS` and `LINES`, else 80 by 24, where there is none.
+    /// Returns the current size of the terminal; without one `COLUMNS` and `LINES`, else 80 by 24.
     pub fn size(&self) -> TerminalSize {
         match rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => TerminalSize {
@@ -376,7 +369,7 @@ impl Screen {
         }
     }
 
-    /// The size of one cell in pixels, width and height, where the terminal reports it.
+    /// Returns width and height of one cell in pixels, where the terminal reports them.
     pub fn cell_pixels(&self) -> Option<(u32, u32)> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
         let side = |pixels: u16, cells: u16| u32::from(pixels).checked_div(u32::from(cells));
@@ -395,13 +388,13 @@ impl Screen {
         written
     }
 
-    /// A panic while writing leaves a buffer that is still whole bytes: going on is safe.
+    /// A panic during a write leaves whole bytes in the buffer, so a poisoned lock can be used.
     fn sinks(&self) -> MutexGuard<'_, Sinks> {
         self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The flag decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then the terminal.
+/// The flag takes precedence, then `NO_COLOR`, then `CLICOLOR_FORCE`, then the terminal.
 fn wants_colour(environment: &Environment, choice: ColorChoice, is_terminal: bool) -> bool {
     match choice {
         ColorChoice::Always => true,

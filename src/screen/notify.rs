@@ -1,9 +1,8 @@
-//! A desktop notice through the terminal: on this machine, and over ssh.
+//! Desktop notifications through the terminal: on this machine, and over ssh.
 //!
-//! In: the environment's facts about the terminal, and a text. Out: OSC 99 (kitty, "Desktop notifications"), OSC 9
-//! (iTerm2, also WezTerm and Ghostty) or OSC 777 (urxvt, also foot, contour and VTE where it knows it); the bell for
-//! unknown terminals, and in tmux, which marks the window then. Terminals do not answer: whether a notice was shown
-//! cannot be known.
+//! In: variables that identify the terminal, and a text. Out: OSC 99 (kitty, "Desktop notifications"), OSC 9
+//! (iTerm2, also WezTerm and Ghostty) or OSC 777 (urxvt, also foot, contour and VTE where it supports it); the bell
+//! for unknown terminals, and in tmux, which then marks the window. Terminals send no reply, so success is unknown.
 
 use crate::environment::Environment;
 use crate::text::escape::visible;
@@ -45,7 +44,6 @@ impl NoticeProtocol {
         }
     }
 
-    /// The bytes for the terminal.
     pub(super) fn sequence(self, text: &str) -> String {
         let text = visible(text);
         match self {

@@ -1,4 +1,6 @@
 //! A buffered file descriptor whose failure is final.
+//!
+//! In: bytes. Out: whole writes to the descriptor, or [`ScreenError`] from the first failure on.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -6,21 +8,19 @@ use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// Why nothing could be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ScreenError {
     /// The reader is gone: a closed pipe, a terminal that hung up.
     #[error("the output was closed")]
     Closed,
-    /// Anything else, a full disk for one.
+    /// Any other error, such as a full disk.
     #[error("cannot write the output")]
     Write(#[source] std::io::Error),
 }
 
-/// Bytes held back before they are written without being asked for.
+/// Bytes that are buffered at most before they are written without a flush.
 const HELD: usize = 64 * 1024;
 
-/// Bytes on their way to a file descriptor.
 #[derive(Debug)]
 pub(super) struct Sink {
     file: File,
@@ -29,7 +29,6 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// A sink for the same open file as `fd`.
     pub(super) fn for_fd(fd: &impl AsFd) -> std::io::Result<Self> {
         Ok(Sink {
             file: File::from(fd.as_fd().try_clone_to_owned()?),
@@ -63,7 +62,7 @@ impl Sink {
         sent
     }
 
-    /// Writes all of `bytes`. What a failed write did not take is lost: writing it again could repeat half of it.
+    /// Writes all of `bytes`. After a failed write the rest is dropped, since a retry could repeat half of it.
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), ScreenError> {
         while !bytes.is_empty() {
             match self.file.write(bytes) {
@@ -87,7 +86,7 @@ impl Sink {
     }
 
     fn fail(&mut self, error: std::io::Error) -> ScreenError {
-        // EIO is what a terminal that hung up gives.
+        // A terminal that hung up gives EIO.
         let hung_up = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
         if error.kind() == ErrorKind::BrokenPipe || hung_up {
             self.closed = true;

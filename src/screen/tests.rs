@@ -1,4 +1,4 @@
-//! The writer: what passes, what is refused, what a closed reader means.
+//! The writer: bytes that pass, bytes that are refused, and a closed reader.
 
 use super::*;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -18,7 +18,6 @@ fn environment(variables: &[(&str, &str)], terminal: bool) -> Environment {
     }
 }
 
-/// A screen over two pipes, and their reading ends.
 fn piped() -> (Screen, OwnedFd, OwnedFd) {
     let (out_read, out) = pipe_with(PipeFlags::CLOEXEC).unwrap();
     let (err_read, err) = pipe_with(PipeFlags::CLOEXEC).unwrap();

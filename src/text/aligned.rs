@@ -1,8 +1,8 @@
-//! Rows with columns under columns.
+//! Rows of cells as text with aligned columns. Pure.
 
 use super::columns;
 
-/// A line for each row, two blanks between its columns.
+/// Returns one line per row, with two blanks between columns.
 pub fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
     let widths: [usize; N] =
         std::array::from_fn(|at| rows.iter().map(|row| columns(&row[at])).max().unwrap_or(0));

@@ -1,8 +1,7 @@
-//! Sizes, ages and counts in a word or two.
+//! Sizes, ages and counts as short text for people. Pure.
 
 use std::time::Duration;
 
-/// A size: `12 kB`.
 pub fn bytes_in_words(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -15,7 +14,6 @@ pub fn bytes_in_words(bytes: u64) -> String {
     }
 }
 
-/// An age: `3 min`.
 pub fn age_in_words(age: Duration) -> String {
     match age.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
@@ -25,7 +23,7 @@ pub fn age_in_words(age: Duration) -> String {
     }
 }
 
-/// A count: `1 session`, `2 sessions`.
+/// Formats a count: `1 session`, `2 sessions`.
 pub fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")

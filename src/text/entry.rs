@@ -1,10 +1,10 @@
-//! One line of text being typed: a value, a cursor, the usual editing keys.
+//! One line of text that the user types, with a cursor and the usual editing keys.
 //!
-//! Pure. Text, cursor and what editing does to them are the line editor's own ([`LineBuffer`]); only its loop cannot be
-//! used here: it reads the terminal itself and paints a prompt, while a question or a picker is handed its keys, one by
-//! one, by whoever has the keyboard, and stands in the middle of a picture. The keys are readline's and fixed: whatever
-//! the user bound, a question can be answered. A secret shows nothing, not even its length. Absent on purpose: several
-//! lines, history and completion, which the prompt has.
+//! In: keys and pastes, one at a time, from the owner of the keyboard. Out: the text and the part of it to show.
+//! Pure. The editing is the line editor's own ([`LineBuffer`]); its loop cannot be used here, since it reads the
+//! terminal itself and paints a prompt, while a question or a picker is part of a larger view. The keys are
+//! readline's and fixed, so that a question can be answered whatever the user has bound. A secret shows nothing, not
+//! even its length. Absent on purpose: several lines, history and completion, which the prompt has.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use reedline::LineBuffer;
@@ -12,10 +12,9 @@ use reedline::LineBuffer;
 use crate::text::escape::visible;
 use crate::text::{clusters, last_word};
 
-/// Bytes of text taken.
+/// Longest text, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Text and cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
     line: LineBuffer,
@@ -23,7 +22,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Nothing typed yet.
     pub fn new(secret: bool) -> Self {
         Entry {
             secret,
@@ -31,29 +29,27 @@ impl Entry {
         }
     }
 
-    /// With this text in it, the cursor behind.
+    /// Creates an entry that holds `text`, with the cursor at its end.
     pub fn with(text: &str) -> Self {
         let mut entry = Entry::default();
         entry.paste(text);
         entry
     }
 
-    /// What was typed.
     pub fn text(&self) -> &str {
         self.line.get_buffer()
     }
 
-    /// What may be shown of it afterwards.
+    /// Text that may be shown afterwards; empty for a secret.
     pub fn shown(&self) -> &str {
         if self.secret { "" } else { self.text() }
     }
 
-    /// What stands before the cursor.
     pub fn before(&self) -> &str {
         &self.text()[..self.line.insertion_point()]
     }
 
-    /// Takes a key or a paste; true when the text is another one then.
+    /// Takes a key or a paste; returns true when the text has changed.
     pub fn take(&mut self, event: &Event) -> bool {
         match event {
             Event::Key(key) => self.on_key(key),
@@ -65,7 +61,7 @@ impl Entry {
         }
     }
 
-    /// Takes a key; true when the text is another one then.
+    /// Takes a key; returns true when the text has changed.
     pub fn on_key(&mut self, key: &KeyEvent) -> bool {
         let length = self.text().len();
         let line = &mut self.line;
@@ -97,13 +93,13 @@ impl Entry {
         self.text().len() != length
     }
 
-    /// Adds text at the cursor; of several lines it makes one.
+    /// Inserts text at the cursor; several lines become one.
     pub fn paste(&mut self, text: &str) {
         self.insert(&one_line(text));
     }
 
-    /// The part of the text that fits `room` columns around the cursor, and how many columns of it lie behind the
-    /// cursor.
+    /// Returns the part of the text around the cursor that fits `room` columns, and how many of its columns follow
+    /// the cursor.
     pub fn window(&self, room: usize) -> (&str, usize) {
         if self.secret {
             return ("", 0);
@@ -113,7 +109,7 @@ impl Entry {
         let mut start = before.len();
         let mut used = 0;
         let widths: Vec<(usize, usize)> = clusters(before).map(|(c, w)| (c.len(), w)).collect();
-        // A column stays free for the cursor.
+        // One column stays free for the cursor.
         for (bytes, width) in widths.into_iter().rev() {
             if used + width > room - 1 {
                 break;
@@ -134,7 +130,7 @@ impl Entry {
     }
 
     fn insert(&mut self, text: &str) {
-        // What reorders or hides is not typed by people.
+        // Characters that reorder or hide text are not typed by people.
         let text = &text.replace(
             |c: char| visible(c.encode_utf8(&mut [0; 4])).len() != c.len_utf8(),
             "",
@@ -150,7 +146,6 @@ impl Entry {
     }
 }
 
-/// Pasted text as one line without control characters.
 fn one_line(text: &str) -> String {
     let text = text.trim_end_matches(['\r', '\n']).replace("\r\n", "\n");
     text.chars()
@@ -172,7 +167,6 @@ mod tests {
     use crate::text::keys::Decoder;
     use proptest::prelude::*;
 
-    /// The entry after these bytes of the keyboard.
     fn typed(keys: &str) -> Entry {
         let mut entry = Entry::new(false);
         for event in Decoder::all(keys.as_bytes()) {

@@ -1,14 +1,14 @@
-//! Foreign text made safe: to show on one line, to show on several, to put into XML.
+//! Untrusted text made safe: to show on one line, to show on several, to put into XML.
 //!
-//! In goes any text (a path, a command, a tool's name, an error message); out comes text without a control character
-//! a terminal or an XML parser could obey. What is hidden on screen (bidirectional overrides, tag characters) becomes
-//! visible, so that the reader sees what will run.
-//!
-//! Absent on purpose: terminal output of cells, whose colours and progress bars are kept (`output::filter`).
+//! In: any text (a path, a command, a tool's name, an error message). Out: text without control characters that a
+//! terminal or an XML parser acts on. Characters hidden on screen (bidirectional overrides, tag characters) become
+//! visible, so that the reader sees what will run. Absent on purpose: terminal output of cells, whose colours and
+//! progress bars are kept (`output::filter`).
 
 use std::borrow::Cow;
 
-/// One-line text for people: control characters as `^[`, others that hide or reorder as `\u{202e}`, a newline as `⏎`.
+/// Text on one line for people: control characters as `^[`, others that hide or reorder as `\u{202e}`, a newline as
+/// `⏎`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     rewrite(text, is_hidden, |c, out| match c {
         '\n' => out.push('⏎'),
@@ -16,7 +16,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Like [`visible`] for text of several lines: `\n` and `\t` stay, `\r\n` becomes `\n`.
+/// As [`visible`] for text of several lines: `\n` and `\t` stay, `\r\n` becomes `\n`.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     let text = if text.contains("\r\n") {
         Cow::Owned(text.replace("\r\n", "\n"))
@@ -30,21 +30,21 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Text for the content of an XML element: `& < >` escaped, a carriage return as `&#13;` (a parser would turn it into a
-/// newline), characters XML 1.0 forbids dropped.
+/// Text for the content of an XML element: `& < >` escaped, a carriage return as `&#13;` (a parser would turn it
+/// into a newline), characters that XML 1.0 forbids dropped.
 pub fn xml_text(text: &str) -> Cow<'_, str> {
     let special = |c: char| matches!(c, '&' | '<' | '>' | '\r') || !xml_allows(c);
     rewrite(text, special, push_xml)
 }
 
-/// Text for an XML attribute in double quotes: as [`xml_text`], and `"`, newline and tab escaped too.
+/// Text for an XML attribute in double quotes: as [`xml_text`], with `"`, newline and tab escaped too.
 pub fn xml_attribute(text: &str) -> Cow<'_, str> {
     let special =
         |c: char| matches!(c, '&' | '<' | '>' | '"' | '\r' | '\n' | '\t') || !xml_allows(c);
     rewrite(text, special, push_xml)
 }
 
-/// Text as the editor may hold it, which paints it as it is: control characters are spelled as Python spells them.
+/// Text for the line editor, which paints its buffer unescaped: control characters are spelled as in Python.
 pub fn editable(text: &str) -> Cow<'_, str> {
     let plain = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
     if text.chars().all(plain) {
@@ -58,7 +58,7 @@ pub fn editable(text: &str) -> Cow<'_, str> {
     Cow::Owned(spelled.collect())
 }
 
-/// Replaces the characters `special` names; borrows when there is none.
+/// Replaces the characters for which `special` gives a text; borrows when there is none.
 fn rewrite<'a>(
     text: &'a str,
     special: impl Fn(char) -> bool,
@@ -79,7 +79,7 @@ fn rewrite<'a>(
     Cow::Owned(out)
 }
 
-/// Control characters, and those that reorder, hide or smuggle text. Joiners that emoji need are not among them.
+/// True for control characters and those that reorder, hide or smuggle text, but not for the joiners of emoji.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

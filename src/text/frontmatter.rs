@@ -1,14 +1,13 @@
 //! Frontmatter: the YAML mapping between two `---` lines at the start of a note, a skill or a tool result.
 //!
-//! In: any text. Out: what it declares, as text and lists of text, and the body below it. A fence is a line that is
-//! `---` once trimmed; the first stands on the very first line. Line ends may be `\n` or `\r\n`.
+//! In: any text. Out: the keys as text and lists of text, and the body below. A fence is a line that is `---` once
+//! trimmed; the first is the very first line. Line ends may be `\n` or `\r\n`. Invariants: total, and bounded: at
+//! most [`MOST_BYTES`] of YAML are read, [`MOST_DEPTH`] levels and [`MOST_NODES`] nodes are built, aliases counted
+//! with what they repeat; more is an error of one line. Scalars keep the spelling of the file (`1.0` stays `1.0`),
+//! since readers need words and not numbers.
 //!
-//! Invariants: total, and bounded. At most [`MOST_BYTES`] of YAML are looked at, [`MOST_DEPTH`] levels and
-//! [`MOST_NODES`] nodes are built, aliases counted as what they stand for; what is beyond is an error of one line.
-//! Scalars keep the spelling of the file (`1.0` stays `1.0`): readers want words, not numbers.
-//!
-//! Document: YAML 1.2 as `granit-parser` 2 reads it. Absent on purpose: merge keys (`<<` is a key like any other), tags
-//! (read and ignored), several documents, and the meaning of any key.
+//! Document: YAML 1.2 as `granit-parser` 2 reads it. Absent on purpose: merge keys (`<<` is a key like any other),
+//! tags (read and ignored), several documents, and the meaning of any key.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,75 +15,65 @@ use serde_yaml::granit_parser::{
     ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle,
 };
 
-/// Bytes of YAML between the fences.
+/// Most bytes of YAML between the fences.
 pub const MOST_BYTES: usize = 64 * 1024;
-/// Levels of lists and mappings.
+/// Most levels of lists and mappings.
 pub const MOST_DEPTH: usize = 32;
-/// Nodes, those that aliases repeat included.
+/// Most nodes, including those that aliases repeat.
 pub const MOST_NODES: usize = 10_000;
-/// Bytes of text in all nodes, those that aliases repeat included.
+/// Most bytes of text in all nodes, including those that aliases repeat.
 const MOST_TEXT: usize = 4 * MOST_BYTES;
 
-/// A text divided at its fences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split<'t> {
-    /// `None` when the text has no fences, or what is between them is no mapping. The error is one line.
+    /// `None` when the text has no fences, or no mapping between them. The error is one line.
     pub frontmatter: Result<Option<Frontmatter>, String>,
-    /// What follows the second fence; the whole text when there is no frontmatter or it is broken.
+    /// The text after the second fence; the whole text when there is no frontmatter or an invalid one.
     pub body: &'t str,
 }
 
-/// Where the fences of a text are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fences<'t> {
-    /// The first line is none.
+    /// The first line is no fence.
     Absent,
-    /// The first line is one, and no other is.
+    /// The first line is a fence without a second one.
     Open,
-    /// Both are there.
     Closed {
-        /// The lines between them.
         yaml: &'t str,
-        /// The lines after them.
         body: &'t str,
     },
 }
 
-/// A value of the mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// A scalar.
     Text {
-        /// As written, escapes undone.
+        /// As written, with escapes resolved.
         text: String,
         /// Without quotes: `null`, `~` and `true` then have YAML's meaning.
         plain: bool,
     },
-    /// A sequence.
     List(Vec<Value>),
-    /// A mapping; keys are unique.
+    /// Keys are unique.
     Map(Vec<(String, Value)>),
 }
 
-/// Why YAML could not be read; each one line, with its line number where there is one (the first fence is line 1).
+/// Why YAML could not be read: one line, with its line number where there is one (the first fence is line 1).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It is no YAML.
+    /// Invalid YAML.
     #[error("{0}")]
     Syntax(String),
-    /// It is beyond a budget.
+    /// Beyond one of the limits.
     #[error("{0}")]
     Budget(String),
 }
 
-/// What a mapping declares.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frontmatter {
     entries: Vec<(String, Value)>,
     loose: Option<String>,
 }
 
-/// Divides `text`.
 pub fn split(text: &str) -> Split<'_> {
     let Fences::Closed { yaml, body } = fences(text) else {
         return Split {
@@ -100,7 +89,6 @@ pub fn split(text: &str) -> Split<'_> {
     Split { frontmatter, body }
 }
 
-/// Finds the fences of `text`.
 pub fn fences(text: &str) -> Fences<'_> {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().unwrap_or_default();
@@ -121,7 +109,7 @@ pub fn fences(text: &str) -> Fences<'_> {
     Fences::Open
 }
 
-/// Reads what stands between fences; `None` when it is no mapping.
+/// Parses the text between fences; `None` when it is no mapping.
 ///
 /// # Errors
 /// [`Fault`].
@@ -174,7 +162,8 @@ fn scan_fault(error: &ScanError) -> Fault {
 }
 
 impl Frontmatter {
-    /// The words of a string, or the items of a list: `a b`, `a, b` and `[a, b]` are two words. Empty without the key.
+    /// Returns the words of a string, or the items of a list: `a b`, `a, b` and `[a, b]` are two words. Empty
+    /// without the key.
     pub fn words(&self, key: &str) -> Vec<String> {
         match self.value(key) {
             Some(Value::List(_)) => self.lines(key),
@@ -189,7 +178,7 @@ impl Frontmatter {
         }
     }
 
-    /// The items of a list, or the one string: what is not to be cut at blanks. Blank items are left out.
+    /// Returns the items of a list, or the one string, which is not split at blanks. Blank items are left out.
     pub fn lines(&self, key: &str) -> Vec<String> {
         let values = match self.value(key) {
             Some(Value::List(items)) => items.iter().collect(),
@@ -202,7 +191,7 @@ impl Frontmatter {
             .collect()
     }
 
-    /// A string, number or boolean as it is spelled; `None` for null, lists and mappings.
+    /// Returns a string, number or boolean as it is spelled; `None` for null, lists and mappings.
     pub fn text(&self, key: &str) -> Option<String> {
         self.value(key).and_then(Value::text).map(str::to_owned)
     }
@@ -218,20 +207,19 @@ impl Frontmatter {
         self.entries.iter().map(|(key, _)| key.as_str())
     }
 
-    /// What `key` stands for.
     pub fn value(&self, key: &str) -> Option<&Value> {
         let mut entries = self.entries.iter();
         entries.find(|(name, _)| name == key).map(|(_, v)| v)
     }
 
-    /// The first thing in it that strict readers of YAML refuse (flow style, tags, anchors), with its line.
+    /// The first construct that strict readers of YAML refuse (flow style, tags, anchors), with its line.
     pub fn loose(&self) -> Option<&str> {
         self.loose.as_deref()
     }
 }
 
 impl Value {
-    /// A scalar that is not YAML's null.
+    /// Returns a scalar that is not YAML's null.
     fn text(&self) -> Option<&str> {
         match self {
             Value::Text { text, plain }
@@ -244,7 +232,6 @@ impl Value {
     }
 }
 
-/// A value with what it costs to repeat it.
 #[derive(Debug, Clone)]
 struct Node {
     value: Value,
@@ -254,7 +241,7 @@ struct Node {
 }
 
 impl Node {
-    /// `value` with nothing in it yet.
+    /// Creates an empty list or mapping, or a scalar of `bytes` bytes.
     fn empty(value: Value, bytes: usize) -> Self {
         Node {
             value,
@@ -271,7 +258,6 @@ impl Node {
     }
 }
 
-/// A list or mapping that is not closed yet.
 #[derive(Debug)]
 struct Frame {
     node: Node,
@@ -280,7 +266,6 @@ struct Frame {
     keys: HashSet<String>,
 }
 
-/// The document as far as it has been read.
 #[derive(Debug, Default)]
 struct Tree {
     root: Option<Node>,
@@ -324,7 +309,7 @@ impl Tree {
                     ));
                 };
                 let (nodes, bytes) = (node.nodes, node.bytes);
-                // Before it is copied: that is what a bomb of aliases is about.
+                // Counted before it is copied, since aliases can multiply exponentially.
                 self.spend(nodes, bytes)?;
                 let node = self.anchors[&anchor].clone();
                 self.place(node, 0)?;
@@ -359,7 +344,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Puts a finished node where it belongs.
+    /// Adds a finished node to the innermost open list or mapping.
     fn place(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
         if node.depth + self.open.len() > MOST_DEPTH {
             return Err(Fault::Budget(format!("more than {MOST_DEPTH} levels")));
@@ -410,7 +395,6 @@ impl Tree {
     }
 }
 
-/// Foreign text inside a message: short, without anything that ends a line.
 fn short(text: &str) -> String {
     super::cut(&super::escape::visible(text), 120).into_owned()
 }

@@ -1,15 +1,15 @@
-//! Messages of our own on a terminal that is narrower than they: columns stay under columns.
+//! Messages on a terminal narrower than they are: continuation rows keep the columns.
 //!
 //! In: safe text (`text::escape`), a width. Out: the same text with line ends and margins instead of blanks. Where a
-//! row breaks, the next begins under the last column of the line that leaves it room (two blanks part columns).
+//! row breaks, the next begins under the last column of the line that leaves it room (two blanks separate columns).
 
 use super::wrap::{Break, Room, rows};
 use crate::text::columns;
 
-/// Rows under a column have at least this part of the width.
+/// Rows under a column have at least one such part of the width.
 const ROOM: usize = 3;
 
-/// Breaks every line that is wider than `width`; `margin` is the least that stands before its other rows.
+/// Breaks every line wider than `width`; its other rows are indented by at least `margin` columns.
 pub fn hanging(text: &str, width: usize, margin: usize) -> String {
     let roomy = |column: &usize| is_roomy(*column, width);
     broken(text, width, |line| {
@@ -22,7 +22,7 @@ pub fn hanging(text: &str, width: usize, margin: usize) -> String {
     })
 }
 
-/// As [`hanging`], for text that may be code: blanks in it make no column.
+/// As [`hanging`], for text that may be code: blanks in it separate no columns.
 pub fn indented(text: &str, width: usize, margin: usize) -> String {
     broken(text, width, |line| lead(line).max(margin))
 }
@@ -85,7 +85,7 @@ mod tests {
             2,
             "name       value\n  is long",
         );
-        // A path is left whole.
+        // A path is not broken.
         check("in /a/long/path/x.py it", 10, 0, "in\n/a/long/path/x.py it");
         check("漢字 漢字 漢字", 9, 0, "漢字 漢字\n漢字");
         check("one two", 1, 0, "one\ntwo");

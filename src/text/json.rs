@@ -1,9 +1,9 @@
-//! Foreign JSON: Python and JavaScript can write half of a surrogate pair as an escape, and programs bytes that are no
-//! UTF-8.
+//! Untrusted JSON: Python and JavaScript can write half of a surrogate pair as an escape, and programs write bytes
+//! that are not UTF-8.
 //!
-//! In: one value as bytes. Out: the value; what is no character in it becomes U+FFFD, and a list or object that lies
-//! deeper than [`NESTING`] becomes the text that it is. So a value can be put into others, written and read again
-//! before the parser's own limit (128 levels) refuses it, and whoever walks it needs little stack.
+//! In: one value as bytes. Out: the value; invalid characters become U+FFFD, and a list or object nested deeper than
+//! [`NESTING`] becomes its text as a string. A value can thus be put into others, written and read again before the
+//! parser's own limit (128 levels) refuses it, and walking it needs little stack.
 
 use std::borrow::Cow;
 
@@ -12,22 +12,22 @@ use serde_json::Value;
 
 use super::NESTING;
 
-/// Reads a value.
+/// Parses a value.
 ///
 /// # Errors
-/// The bytes are no JSON.
+/// The bytes are not JSON.
 pub fn parse(json: &[u8]) -> serde_json::Result<Value> {
     let json = shallow(json);
     serde_json::from_slice(&json).or_else(|_| serde_json::from_str(&mended(&json)))
 }
 
-/// `json` with each list and object that lies deeper than [`NESTING`] as a string.
+/// Returns `json` with each list and object deeper than [`NESTING`] as a string.
 fn shallow(json: &[u8]) -> Cow<'_, [u8]> {
     if memchr2_iter(b'[', b'{', json).nth(NESTING).is_none() {
         return Cow::Borrowed(json);
     }
     let mut out = Vec::new();
-    // Up to where it is written, and where the list or object begins that is too deep.
+    // Offsets up to which `json` is copied, and at which the list or object begins that is too deep.
     let (mut done, mut deep) = (0, 0);
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(&byte) = json.get(at) {
@@ -60,7 +60,7 @@ fn shallow(json: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Bytes of the string that begins here, with its quotes.
+/// Length in bytes of the string that begins here, with its quotes.
 fn string_length(json: &[u8]) -> usize {
     let mut at = 1;
     while let Some(found) = json.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
@@ -73,7 +73,7 @@ fn string_length(json: &[u8]) -> usize {
     json.len()
 }
 
-/// `json` as valid UTF-8, each lone `\uD800`-`\uDFFF` escape replaced.
+/// Returns `json` as valid UTF-8, each lone `\uD800`-`\uDFFF` escape replaced.
 fn mended(json: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(json).into_owned();
     let mut at = 0;
@@ -82,7 +82,7 @@ fn mended(json: &[u8]) -> String {
         let next = text[escape + 1..].chars().next();
         let low = |at| surrogate(&text, at).is_some_and(|low| low >= 0xDC00);
         at = match surrogate(&text, escape) {
-            // The backslash and what it escapes, which may be another backslash.
+            // The backslash and the character it escapes, which may be another backslash.
             None => escape + 1 + next.map_or(0, char::len_utf8),
             Some(high) if high < 0xDC00 && low(escape + 6) => escape + 12,
             Some(_) => {
@@ -94,7 +94,7 @@ fn mended(json: &[u8]) -> String {
     text
 }
 
-/// The code unit when the escape of a surrogate (six bytes of ASCII) stands at `at`.
+/// Returns the code unit when the escape of a surrogate (six bytes of ASCII) is at `at`.
 fn surrogate(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     let unit = u16::from_str_radix(digits, 16).ok()?;
@@ -105,7 +105,6 @@ fn surrogate(text: &str, at: usize) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// A list in `levels` lists.
     fn nested(levels: usize) -> String {
         "[".repeat(levels) + "\"]\\\"[\"" + &"]".repeat(levels)
     }

@@ -1,54 +1,50 @@
 //! Bytes of the keyboard to keys, one byte at a time.
 //!
-//! In: what a terminal sends, cut anywhere: UTF-8, control characters, `ESC [` and `ESC O` sequences, kitty's `CSI u`,
-//! bracketed paste, Alt as an `ESC` in front. Out: an event of the terminal library where one is complete; what means
-//! nothing gives none. Byte by byte, so that what follows an answer can be given back untouched. A lone `ESC` is
-//! complete only when nothing follows it: whoever knows the time says so ([`Decoder::escape`]). Keys that only some
-//! terminals tell apart can be spelled as all the others do ([`by_habit`], [`spelled_by_habit`]). Absent on purpose:
-//! what keys mean.
+//! In: input of a terminal, cut anywhere: UTF-8, control characters, `ESC [` and `ESC O` sequences, kitty's `CSI u`,
+//! bracketed paste, Alt as a leading `ESC`. Out: an event of the terminal library for each complete key; meaningless
+//! input gives none. Decoding is byte by byte, so that bytes after an answer can be given back untouched. A lone
+//! `ESC` is complete only when nothing follows; a caller with a clock decides that ([`Decoder::escape`]). Keys that
+//! only some terminals distinguish can be mapped to the form of all others ([`by_habit`], [`spelled_by_habit`]).
+//! Absent on purpose: the meaning of keys.
 
 use std::borrow::Cow;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use memchr::memmem;
 
-/// A sequence longer than this is none.
+/// Longest sequence, in bytes; longer ones are ignored.
 const LONGEST: usize = 64;
 
-/// Bytes of one paste that are kept.
+/// Most bytes kept of one paste.
 const PASTE: usize = 1 << 20;
 
-/// What keys with a name begin with.
 const CSI: &[u8] = b"\x1b[";
 
-/// Stands before a paste.
+/// Sequence before a bracketed paste.
 pub const PASTE_BEGINS: &[u8] = b"\x1b[200~";
-/// Stands behind it.
+/// Sequence after a bracketed paste.
 pub const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// Collects the bytes of one key.
 #[derive(Debug, Default)]
 pub struct Decoder {
     pending: Vec<u8>,
     paste: Option<Vec<u8>>,
 }
 
-/// What bytes are.
 enum Read {
-    /// The beginning of something.
     More,
     Key(KeyEvent),
-    /// Something without a meaning.
+    /// A complete sequence without a meaning.
     Nothing,
 }
 
 impl Decoder {
-    /// Takes a byte; returns the key it completes.
+    /// Takes a byte; returns the key that it completes.
     pub fn push(&mut self, byte: u8) -> Option<Event> {
         if let Some(paste) = &mut self.paste {
             paste.push(byte);
             if paste.len() > 2 * PASTE {
-                // What is too much goes; the end is still found.
+                // Excess bytes are dropped; the end of the paste is still found.
                 paste.drain(PASTE..paste.len() - PASTE_ENDS.len());
             }
             let text = paste.strip_suffix(PASTE_ENDS)?;
@@ -72,7 +68,7 @@ impl Decoder {
         }
     }
 
-    /// Nothing followed: an `ESC` that waits for what may follow it was the key.
+    /// Ends the wait for bytes after an `ESC`, and returns it as a key.
     pub fn escape(&mut self) -> Option<Event> {
         (self.pending == [0x1b]).then(|| {
             self.pending.clear();
@@ -80,7 +76,7 @@ impl Decoder {
         })
     }
 
-    /// The same, where nothing will follow: also a paste that has no end is one.
+    /// As [`Decoder::escape`] at the end of input, which also ends an open paste.
     pub fn rest(&mut self) -> Option<Event> {
         match self.paste.take() {
             Some(paste) => Some(Event::Paste(String::from_utf8_lossy(&paste).into_owned())),
@@ -88,12 +84,12 @@ impl Decoder {
         }
     }
 
-    /// True in the middle of a paste or of a key: more is on its way.
+    /// True in the middle of a paste or of a key.
     pub fn is_within(&self) -> bool {
         self.paste.is_some() || self.pending.len() > 1
     }
 
-    /// The keys these bytes are, with nothing to follow.
+    /// Returns the keys in `bytes`, at the end of input.
     pub fn all(bytes: &[u8]) -> Vec<Event> {
         let mut decoder = Decoder::default();
         let keys = bytes.iter().filter_map(|byte| decoder.push(*byte));
@@ -103,8 +99,8 @@ impl Decoder {
     }
 }
 
-/// The event with a key as terminals spell it by habit, where one tells apart what others do not: Ctrl-I is Tab, Ctrl-M
-/// Enter, Ctrl-[ Esc. Locks and the keypad make no difference.
+/// Maps keys that only some terminals distinguish to their common form: Ctrl-I is Tab, Ctrl-M Enter, Ctrl-[ Esc.
+/// Lock keys and the keypad are ignored.
 pub fn by_habit(event: Event) -> Event {
     let Event::Key(key) = event else { return event };
     let alone = key.modifiers - KeyModifiers::ALT == KeyModifiers::CONTROL;
@@ -117,13 +113,13 @@ pub fn by_habit(event: Event) -> Event {
     Event::Key(KeyEvent::new(code, key.modifiers - KeyModifiers::CONTROL))
 }
 
-/// True for what no keyboard of the Latin alphabets types: its place on the keyboard says what it is with Ctrl.
+/// True for characters that Latin keyboards do not type; with Ctrl, their place on the keyboard decides the key.
 pub fn is_beyond_latin(c: char) -> bool {
     c > '\u{24f}' && c.is_alphabetic()
 }
 
-/// Letters of other alphabets and the keys of a US keyboard in their places, in the layouts that most people have:
-/// Russian with the letters of Ukrainian and Belarusian, Greek, Hebrew.
+/// Letters of other alphabets and the keys of a US keyboard in their places, in the most common layouts: Russian
+/// with the letters of Ukrainian and Belarusian, Greek, Hebrew.
 const PLACES: [(&str, &str); 3] = [
     (
         "йцукенгшщзхъфывапролджэячсмитьбюіїєў",
@@ -133,8 +129,7 @@ const PLACES: [(&str, &str); 3] = [
     ("קראטוןםפשדגכעיחלךזסבהנמצתץ", "ertyuiopasdfghjklzxcvbnm,."),
 ];
 
-/// A key with Ctrl and a letter of another alphabet as the key in its place, where that is known: who tells only the
-/// letter means that.
+/// Maps Ctrl with a letter of another alphabet to the key of a US keyboard in its place, where that is known.
 pub fn in_place(event: Event) -> Event {
     let Event::Key(mut key) = event else {
         return event;
@@ -152,7 +147,7 @@ pub fn in_place(event: Event) -> Event {
     Event::Key(key)
 }
 
-/// The bytes with each `CSI … u` of kitty's keyboard protocol as terminals spell that key by habit.
+/// Rewrites each `CSI … u` of kitty's keyboard protocol to the common form of that key.
 pub fn spelled_by_habit(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let mut out = bytes;
     let mut from = 0;
@@ -203,7 +198,7 @@ fn habitual(key: KeyEvent) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The key that was pressed without Ctrl and Alt; `Null` for any other event.
+/// Returns the key that was pressed without Ctrl and Alt; `Null` for any other event.
 pub fn plain(event: &Event) -> KeyCode {
     match event {
         Event::Key(key) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => key.code,
@@ -211,7 +206,7 @@ pub fn plain(event: &Event) -> KeyCode {
     }
 }
 
-/// True for this letter with Ctrl.
+/// True for `letter` with Ctrl.
 pub fn is_control(event: &Event, letter: char) -> bool {
     matches!(event, Event::Key(key)
         if key.code == KeyCode::Char(letter) && key.modifiers == KeyModifiers::CONTROL)
@@ -267,7 +262,7 @@ fn character(c: char) -> Read {
 
 fn sequence(parameters: &[u8], last: u8) -> Read {
     let text = std::str::from_utf8(parameters).unwrap_or_default();
-    // Kitty puts alternatives behind colons: of a key what it is with Shift, and what a US keyboard has in its place.
+    // Kitty separates alternatives with colons: the key with Shift, and the key of a US keyboard in the same place.
     let mut numbers = text.split(';').map(|part| {
         let mut numbers = part.split(':').map(|number| number.parse::<u32>().ok());
         [(); 3].map(|()| numbers.next().flatten())
@@ -284,7 +279,7 @@ fn sequence(parameters: &[u8], last: u8) -> Read {
         .into_iter()
         .filter(|(bit, _)| pressed & bit != 0)
         .fold(KeyModifiers::NONE, |all, (_, one)| all | one);
-    // Others than these nobody binds.
+    // Other modifiers than these are not bound.
     if pressed & 0x38 != 0 {
         return Read::Nothing;
     }
@@ -336,7 +331,7 @@ fn named(last: u8) -> Read {
     })
 }
 
-/// Characters of the keypad, from the first key on, and its other keys, behind them.
+/// Characters of the keypad, from the first key code on, and its other keys, after them.
 const KEYPAD: (u32, &str, [KeyCode; 10]) = {
     use KeyCode::*;
     let others = [
@@ -442,7 +437,7 @@ mod tests {
         one("\x1b[121;2u", Char('Y'), SHIFT);
         one("\x1b[49:33;4u", Char('!'), ALT | SHIFT);
         one("\x1b[1089::99;5u", Char('c'), CONTROL);
-        // Dvorak and AZERTY: what stands in the place on a US keyboard is another key.
+        // Dvorak and AZERTY, where a US keyboard has another key in the place.
         one("\x1b[99::105;5u", Char('c'), CONTROL);
         one("\x1b[97::113;5u", Char('a'), CONTROL);
         plain(

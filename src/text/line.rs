@@ -1,8 +1,8 @@
-//! One finished row of the screen: styled spans, and how they become bytes.
+//! One finished row of the screen: styled spans, and their form in bytes.
 //!
-//! In: text without control characters. Out: plain text, columns, or ANSI text. Invariant: a line holds no
-//! control character, and its ANSI form ends with no style and no link open, so that whatever is printed next is not
-//! affected. Absent on purpose: line ends and cursor movement; those belong to whoever draws.
+//! In: text without control characters. Out: plain text, columns, or ANSI text. Invariant: a line holds no control
+//! character, and its ANSI form ends with no style and no link open, so that the output after it is not affected.
+//! Absent on purpose: line ends and cursor movement, which belong to the code that draws.
 
 use std::sync::Arc;
 
@@ -10,43 +10,36 @@ use nu_ansi_term::Style;
 
 use super::width::{clusters, columns, is_plain_ascii, split_at_columns};
 
-/// A run of text in one style.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// What is shown.
     pub text: String,
-    /// How.
     pub style: Style,
-    /// Where it leads (written as OSC 8), already checked for scheme and control characters.
+    /// Target of an OSC 8 link, already checked for scheme and control characters.
     pub link: Option<Arc<str>>,
 }
 
-/// One row of the screen.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Line {
     spans: Vec<Span>,
 }
 
 impl Line {
-    /// An unstyled line.
     pub fn plain_text(text: &str) -> Self {
         let mut line = Line::default();
         line.push(text, Style::new(), None);
         line
     }
 
-    /// A line of one piece.
     pub fn styled(style: impl Into<Style>, text: impl AsRef<str>) -> Self {
         Line::default().and(style, text)
     }
 
-    /// The line and a piece more.
+    /// Returns the line with one more span.
     pub fn and(mut self, style: impl Into<Style>, text: impl AsRef<str>) -> Self {
         self.push(text.as_ref(), style.into(), None);
         self
     }
 
-    /// The line with its colours turned round.
     pub fn reversed(mut self) -> Self {
         self.spans
             .iter_mut()
@@ -73,34 +66,30 @@ impl Line {
         });
     }
 
-    /// The spans, left to right.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// True when nothing is shown.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// Columns it takes.
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| columns(&span.text)).sum()
     }
 
-    /// The text alone.
     pub fn plain(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// The text with SGR (if `colour`) and links; every style is closed at the end.
+    /// Renders the text with SGR (if `colour`) and links; every style is closed at the end.
     pub fn to_ansi(&self, colour: bool) -> String {
         let mut out = String::new();
         self.write_ansi_from(0, colour, &mut out);
         out
     }
 
-    /// Appends the ANSI form of everything from `column` on; `column` must lie on a cluster boundary.
+    /// Appends the ANSI form of everything from `column` on, which must be a cluster boundary.
     pub fn write_ansi_from(&self, column: usize, colour: bool, out: &mut String) {
         let mut to_skip = column;
         let mut current = Style::new();
@@ -173,7 +162,7 @@ impl<'t> FromIterator<(Style, &'t str)> for Line {
     }
 }
 
-/// From one style to the next in as few bytes as it takes.
+/// Writes the shortest change from one style to the next.
 fn write_transition(from: Style, to: Style, out: &mut String) {
     let removes = from.foreground.is_some() && to.foreground.is_none()
         || from.background.is_some() && to.background.is_none()

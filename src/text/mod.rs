@@ -1,7 +1,10 @@
-//! Text as such: positions, display width, rows, styled lines and their colours, frontmatter, foreign text made safe;
-//! and as it is typed: bytes to keys, keys to a line.
+//! Text without any meaning of its own: positions, display width, rows, styled lines, frontmatter, untrusted text
+//! made safe; and text being typed: bytes to keys, keys to a line.
+//!
+//! Pure; the lowest layer. Absent on purpose: markdown, and output of cells.
 
-/// Levels of foreign nesting (quotes, groups, brackets) that are followed; what lies deeper is shown as text, whole.
+/// Most levels of nesting (quotes, groups, brackets) that parsers of untrusted input follow; deeper content is kept
+/// whole as text.
 pub const NESTING: usize = 100;
 
 mod aligned;

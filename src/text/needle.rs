@@ -1,7 +1,7 @@
-//! A text looked for in other texts, as it is typed into a search.
+//! A search text, as typed into a search, and its places in other texts.
 //!
-//! Small letters find capitals too, a capital finds itself only (as `rg -S` has it). Out: byte ranges on character
-//! boundaries. An empty needle is found nowhere.
+//! Lower-case letters match capitals too, a capital matches only itself (as `rg -S`). Out: byte ranges on character
+//! boundaries. An empty needle is never found.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use crate::text::cut;
 use crate::text::escape::visible;
 use crate::text::{clusters, columns};
 
-/// A part of `text` that takes at most `room` columns, on one line and safe to print: what stands before `at`, what was
-/// looked for, and what comes after. However long the line, `at` is in it.
+/// Returns a part of `text` that takes at most `room` columns, on one line and safe to print: the text before the
+/// match at `at`, the match, and the text after. The match is in it, however long the line.
 pub fn excerpt(text: &str, at: &Range<usize>, room: usize) -> [String; 3] {
     let before = visible(&text[..at.start]);
     let matched = visible(&text[at.clone()]);
@@ -30,7 +30,6 @@ pub fn excerpt(text: &str, at: &Range<usize>, room: usize) -> [String; 3] {
     [before.to_owned(), cut(&matched, room).into_owned(), after]
 }
 
-/// What is looked for.
 #[derive(Debug, Clone)]
 pub struct Needle {
     text: String,
@@ -40,14 +39,13 @@ pub struct Needle {
 #[derive(Debug, Clone)]
 enum How {
     Exactly(Box<Finder<'static>>),
-    /// Lower-case ASCII; its first byte in both cases.
+    /// Lower-case ASCII: its first byte in both cases.
     Ascii([u8; 2]),
-    /// Lower-case characters.
     Folded(Vec<char>),
 }
 
 impl Needle {
-    /// Looks for `text`, blanks and all.
+    /// Creates a needle for `text`, including its blanks.
     pub fn new(text: &str) -> Self {
         let how = if text.is_empty() || text.chars().any(char::is_uppercase) {
             How::Exactly(Box::new(Finder::new(text.as_bytes()).into_owned()))
@@ -63,17 +61,15 @@ impl Needle {
         }
     }
 
-    /// What is looked for.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// True when what holds it may have other letters in its place than capitals of ASCII.
+    /// True when a matching text may differ from the needle in more than the case of ASCII letters.
     pub fn is_folded(&self) -> bool {
         matches!(self.how, How::Folded(_))
     }
 
-    /// Where it stands first.
     pub fn find(&self, hay: &str) -> Option<Range<usize>> {
         let (length, bytes) = (self.text.len(), hay.as_bytes());
         if length == 0 {
@@ -93,7 +89,6 @@ impl Needle {
         }
     }
 
-    /// Where it stands, each place once, in order.
     pub fn find_all(&self, hay: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut from = 0;
@@ -105,7 +100,7 @@ impl Needle {
     }
 }
 
-/// The byte after the start of `hay` that is `wanted` in small letters.
+/// Returns the offset after the prefix of `hay` that is `wanted` in lower case.
 fn folded_end(hay: &str, wanted: &[char]) -> Option<usize> {
     let mut left = wanted.iter();
     for (at, c) in hay.char_indices() {
@@ -167,7 +162,8 @@ mod tests {
     proptest! {
         #![proptest_config(properties::cases(properties::USUAL))]
 
-        /// Any needle in any text: what is found is it, but for case, and what has it is found.
+        /// Any needle in any text: a match equals the needle but for case, and a text that has the needle is
+        /// matched.
         #[test]
         fn what_is_found_is_what_was_looked_for(needle in "[aBé ß]{0,3}", before in "[abBéÉ ß]{0,6}",
             after in "[abBé]{0,4}") {

@@ -1,15 +1,15 @@
 //! Positions in text, each with its unit in its type.
 //!
-//! Python counts code points, Jupyter code points, browsers and some agents UTF-16 units, Rust and the line editor
-//! bytes. All conversions of the project are here.
+//! Python and Jupyter count code points, browsers and some agents UTF-16 units, Rust and the line editor bytes. All
+//! conversions of the project are in this file.
 
 /// A count of Unicode code points from the start of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CodePoints(pub usize);
 
 impl CodePoints {
-    /// The code-point position of byte offset `bytes` in `text`; an offset past the end or inside a character is
-    /// rounded down.
+    /// Returns the code-point position of byte offset `bytes` in `text`; an offset past the end or inside a
+    /// character is rounded down.
     pub fn from_bytes(text: &str, bytes: usize) -> Self {
         CodePoints(
             text.char_indices()
@@ -18,7 +18,7 @@ impl CodePoints {
         )
     }
 
-    /// The byte offset of this position in `text`; past the end gives `text.len()`.
+    /// Returns the byte offset of this position in `text`; `text.len()` past the end.
     pub fn to_bytes(self, text: &str) -> usize {
         text.char_indices()
             .nth(self.0)

@@ -1,15 +1,14 @@
-//! Texts of several lines told on one: what is kept of them is in each name.
+//! Texts of several lines shortened to one.
 //!
-//! In: any text. Out: no line end. Only [`first_line`] makes what it gives safe to print.
+//! In: any text. Out: text without line ends. Only [`first_line`] makes its result safe to print.
 
 use super::escape::visible;
 
-/// Its words with one blank between them.
 pub fn joined_words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The first line of what it says, safe to print, and ` …` where others follow.
+/// Returns the first line that is not blank, safe to print, and ` …` where more lines follow.
 pub fn first_line(text: &str) -> (String, &'static str) {
     let (first, more) = match text.trim().split_once('\n') {
         Some((first, _)) => (first.trim_end(), " …"),

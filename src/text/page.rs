@@ -1,9 +1,9 @@
-//! A page of our own for people: sections of rows in columns, and paragraphs.
+//! A page of the program's own texts: sections of rows in columns, and paragraphs.
 //!
-//! In: cells and paragraphs, which may hold foreign text (a path, a name). Out: styled lines for a width, plain text,
-//! or markdown. Invariants: columns stand under columns wherever a section has as many of them; where the last one has
-//! no room, it stands below the others; paragraphs are our own words, in which only code and emphasis are marked.
-//! Absent on purpose: what the pages say.
+//! In: cells and paragraphs, which may hold untrusted text (a path, a name). Out: styled lines for a width, plain
+//! text, or markdown. Invariants: sections with the same number of columns share their widths; a last column without
+//! room is set below the others; in paragraphs only code and emphasis are marked. Absent on purpose: the content of
+//! pages.
 
 use nu_ansi_term::Style;
 use termimad::crossterm::style::Attribute;
@@ -13,37 +13,32 @@ use super::escape::visible;
 use super::wrap::{Break, rows};
 use super::{Line, columns};
 
-/// Between columns.
 const GAP: usize = 2;
 
-/// A wider cell does not widen its column: what follows it stands on the next line.
+/// A wider cell does not widen its column: the cells after it continue on the next line.
 const WIDEST: usize = 31;
 
-/// The last column has at least as much, or stands below.
+/// Least width of the last column, which else is set below the others.
 const LEAST: usize = 20;
 
-/// See the module.
+/// Sections of rows and paragraphs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// From the top.
     pub sections: Vec<Section>,
 }
 
-/// Rows under a headline, and paragraphs below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Section {
-    /// The headline; its rows are indented below it.
+    /// Headline; the rows are indented below it.
     pub title: String,
-    /// The names of the columns; may be none.
+    /// Names of the columns; may be empty.
     pub head: Vec<String>,
-    /// The rows, each with as many cells.
+    /// Rows with the same number of cells.
     pub rows: Vec<Vec<String>>,
-    /// The paragraphs.
     pub paragraphs: Vec<String>,
 }
 
 impl Section {
-    /// Rows under a headline.
     pub fn titled(title: impl Into<String>, rows: Vec<Vec<String>>) -> Self {
         Section {
             title: title.into(),
@@ -63,7 +58,7 @@ impl Section {
 }
 
 impl Page {
-    /// The page for a screen of this width, as text that may be written to it; each line ended.
+    /// Renders the page for a screen of this width, as text that is safe to write; each line is ended.
     pub fn ansi(&self, width: usize, colour: bool) -> String {
         let skin = skin(colour);
         let told = |line: Line| line.to_ansi(colour) + "\n";
@@ -77,7 +72,7 @@ impl Page {
         })
     }
 
-    /// The page as text that nobody has wrapped; its last line is not ended.
+    /// Renders the page as text without wrapping; its last line is not ended.
     pub fn text(&self) -> String {
         let told = |line: Line| line.plain() + "\n";
         let text = self.made(usize::MAX, told, |paragraph, indent| {
@@ -86,7 +81,7 @@ impl Page {
         text.trim_end_matches('\n').to_owned()
     }
 
-    /// Titles and rows as `told` has them, paragraphs as `put` has them in their column.
+    /// Renders titles and rows with `told`, and paragraphs in their column with `put`.
     fn made(
         &self,
         width: usize,
@@ -121,7 +116,6 @@ impl Page {
         out
     }
 
-    /// The page for those who show markdown.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         for section in &self.sections {
@@ -148,7 +142,7 @@ impl Page {
         out
     }
 
-    /// The widths of the columns of every section that has `count` of them; that of the last one is of no account.
+    /// Returns the common column widths of all sections with `count` columns; that of the last column is not used.
     fn widths(&self, count: usize) -> Vec<usize> {
         let rows = self.sections.iter().flat_map(Section::all_rows);
         let mut widths = vec![0; count];
@@ -162,7 +156,7 @@ impl Page {
     }
 }
 
-/// How paragraphs look: code in bold, on the terminal's own ground.
+/// The look of paragraphs: code in bold, on the terminal's own background.
 fn skin(colour: bool) -> MadSkin {
     let mut skin = MadSkin::no_style();
     if colour {
@@ -173,7 +167,7 @@ fn skin(colour: bool) -> MadSkin {
     skin
 }
 
-/// A row: its columns under those of the others, or the last one below the rest.
+/// Lays out a row in the common columns, with its last cell below the others where it has no room.
 fn laid_out(
     row: &[String],
     widths: &[usize],
@@ -219,7 +213,7 @@ fn laid_out(
     lines
 }
 
-/// A text in rows that begin in this column.
+/// Wraps a text in rows that begin at column `indent`.
 fn wrapped(text: &str, width: usize, indent: usize, style: Style) -> Vec<Line> {
     let text = visible(text);
     let blanks = " ".repeat(indent);
@@ -229,7 +223,7 @@ fn wrapped(text: &str, width: usize, indent: usize, style: Style) -> Vec<Line> {
         .collect()
 }
 
-/// A cell of a markdown table: nothing in it ends it.
+/// Escapes a cell of a markdown table, so that it cannot end the cell.
 fn in_cell(text: &str) -> String {
     visible(text).replace('|', "\\|").replace('<', "\\<")
 }

@@ -1,21 +1,21 @@
-//! Colours that can be read on a light background and on a dark one.
+//! Colours that are readable on a light background and on a dark one.
 //!
-//! Yellow and cyan of the sixteen cannot on white where nobody has chosen them anew, so these are of the 240 that no
-//! theme changes. Red and green, for what failed and what went well, and for removed and added, are the terminal's own.
+//! Yellow and cyan of the sixteen are unreadable on white unless the user has changed them, so these are of the 240
+//! that no theme changes. Red and green, for failure and success, and for removed and added, are the terminal's own.
 
 use nu_ansi_term::Color;
 
-/// What the user is to notice: questions, warnings.
+/// For text that the user should notice: questions, warnings.
 pub const NOTICED: Color = Color::Fixed(136);
 
-/// What is told from the text around it: names of code in answers, the choice at hand, places in a file.
+/// For text that differs from its surroundings: names of code in answers, the current choice, places in a file.
 pub const MARKED: Color = Color::Fixed(31);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Of a colour of the cube, by the rule of WCAG 2.
+    /// Luminance of a colour of the cube, by the formula of WCAG 2.
     fn luminance(colour: Color) -> f64 {
         let Color::Fixed(number @ 16..232) = colour else {
             panic!("not of the cube: {colour:?}");

@@ -1,9 +1,9 @@
-//! The known word a mistyped one looks like.
+//! The known word that a mistyped one resembles.
 //!
-//! Letters left out, added, exchanged or swapped with their neighbour count one each; a third of the word may be wrong.
-//! Case does not count.
+//! A letter that is missing, added, exchanged or swapped with its neighbour counts as one error; up to a third of
+//! the word may be wrong. Case does not count.
 
-/// The word of `known` that is most like `typed`, the first of several; none when none is like it.
+/// Returns the word of `known` that is most like `typed`, the first of several; `None` when none is like it.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = typed.to_lowercase().chars().collect();
     let allowed = match typed.len() {
@@ -20,15 +20,15 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, word)| word)
 }
 
-/// `` (did you mean `word`?) `` with a blank before it; nothing when no known word is like `typed`.
+/// Returns `` (did you mean `word`?) `` with a blank before it; an empty text when no known word is like `typed`.
 pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(typed, known).map_or_else(String::new, |word| format!(" (did you mean `{word}`?)"))
 }
 
-/// Letters to change, neighbours swapped being one change.
+/// Number of letters to change; a swap of neighbours is one change.
 fn distance(typed: &[char], word: &str) -> usize {
     let word: Vec<char> = word.chars().collect();
-    // Three rows of the table of distances between beginnings of both.
+    // Three rows of the table of distances between prefixes of both words.
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=word.len()).collect();
     for (i, a) in typed.iter().enumerate() {

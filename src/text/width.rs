@@ -1,17 +1,16 @@
-//! Display width: how many terminal columns a text takes.
+//! Display width: the terminal columns of a text.
 //!
-//! In: text without control characters (see the sanitisers; a control character counts as no column). Out: columns,
-//! counted by grapheme cluster, so that a base with its marks, an emoji sequence or a flag is one unit that is never
-//! cut. Invariant: `columns(a) + columns(b) == columns(a + b)` whenever the cut between them is a cluster boundary.
-//! Absent on purpose: ambiguous-width guessing (narrow, as all common terminals default to).
-//! Unicode data: the versions of `unicode-width` 0.2 and `unicode-segmentation` 1.13.
+//! In: text without control characters (a control character counts as no column). Out: columns, counted by grapheme
+//! cluster, so that a base with its marks, an emoji sequence or a flag is one unit that is never cut. Invariant:
+//! `columns(a) + columns(b) == columns(a + b)` whenever the cut between them is a cluster boundary. Absent on
+//! purpose: guessing ambiguous widths (narrow, the default of all common terminals). Unicode data: the versions of
+//! `unicode-width` 0.2 and `unicode-segmentation` 1.13.
 
 use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Terminal columns that `text` takes.
 pub fn columns(text: &str) -> usize {
     if is_plain_ascii(text) {
         text.len()
@@ -26,13 +25,13 @@ pub fn clusters(text: &str) -> impl Iterator<Item = (&str, usize)> {
         .map(|cluster| (cluster, cluster.width().min(2)))
 }
 
-/// Columns of a character by itself, as a terminal counts that knows no clusters.
+/// Columns of a single character, as counted by a terminal without support for clusters.
 pub fn character_columns(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// Columns of a character by itself where all terminals agree on them: not for marks, emoji, and what is wide in some
-/// places and narrow in others.
+/// Columns of a single character where all terminals agree on them: `None` for marks, emoji, and characters of
+/// ambiguous width.
 pub fn certain_columns(c: char) -> Option<u16> {
     if (' '..='~').contains(&c) {
         return Some(1);
@@ -61,14 +60,14 @@ pub fn split_at_columns(text: &str, limit: usize) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// The longest start of `text` that fits `limit` columns; when something was cut it ends in `...`, which counts.
+/// Returns the longest start of `text` that fits `limit` columns; a cut text ends in `...`, which counts.
 pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     cut_with(text, limit, "...")
 }
 
 /// As [`cut`], with another mark at the end.
 pub fn cut_with<'t>(text: &'t str, limit: usize, mark: &str) -> Cow<'t, str> {
-    // No text takes more columns than bytes: short ones need no measuring.
+    // A text takes at most as many columns as bytes, so short ones need no measuring.
     if text.len() <= limit || columns(text) <= limit {
         return Cow::Borrowed(text);
     }
@@ -77,7 +76,8 @@ pub fn cut_with<'t>(text: &'t str, limit: usize, mark: &str) -> Cow<'t, str> {
     Cow::Owned(format!("{start}{mark}"))
 }
 
-/// The longest end of `text` that fits `limit` columns, behind `…` when something was cut: a path's end tells most.
+/// Returns the longest end of `text` that fits `limit` columns, after `…` when something was cut; for paths, whose
+/// end matters most.
 pub fn cut_front(text: &str, limit: usize) -> Cow<'_, str> {
     let mut over = columns(text).saturating_sub(limit);
     if over == 0 {
@@ -99,7 +99,7 @@ pub fn cut_front(text: &str, limit: usize) -> Cow<'_, str> {
     })
 }
 
-/// The first `most` characters of `text`, then `…` when that is not all.
+/// Returns the first `most` characters of `text`, then `…` when there are more.
 pub fn cut_characters(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
@@ -107,7 +107,8 @@ pub fn cut_characters(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Tabs as blanks, at stops of four columns; `text` begins at this column of its line and may have several.
+/// Replaces tabs with blanks, at stops of four columns; `text` begins at `column` of its line and may have several
+/// lines.
 pub fn expand_tabs(text: &str, column: usize) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut column = column;
@@ -126,14 +127,14 @@ pub fn expand_tabs(text: &str, column: usize) -> String {
     out
 }
 
-/// Where the last word of `text` begins, as Ctrl-W knows words: what blanks part.
+/// Byte offset of the last word of `text`, as Ctrl-W defines words: separated by blanks.
 pub fn last_word(text: &str) -> usize {
     text.trim_end()
         .trim_end_matches(|c: char| !c.is_whitespace())
         .len()
 }
 
-/// Printable ASCII only: one byte is one column and one cluster.
+/// True for printable ASCII only: one byte is one column and one cluster.
 pub fn is_plain_ascii(text: &str) -> bool {
     text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
 }

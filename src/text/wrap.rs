@@ -1,11 +1,11 @@
 //! Text in rows of a given width: the one place that decides where a row ends.
 //!
-//! In: safe text without line ends, the room of the first row and of the others, where rows may end. Out: byte ranges,
-//! or the same cut through styled runs. Invariants: wrapping is greedy and looks only ahead of a row's start, so a text
-//! wrapped from a row's start on gives the same rows again; rows are whole clusters, and no row is wider than its room,
-//! except by one cluster that is wider than any row and as [`Break::Message`] says. Nothing but blanks is in no row.
-//! Absent on purpose: hyphenation; full line-breaking classes (words, East Asian characters, and no row that begins
-//! with a closing mark); margins, which whoever shows the rows puts before them.
+//! In: safe text without line ends, the room of the first row and of the others, where rows may end. Out: byte
+//! ranges, or the same ranges of styled runs. Invariants: wrapping is greedy and looks only ahead of a row's start,
+//! so a text wrapped from a row's start on gives the same rows again; rows are whole clusters, and no row is wider
+//! than its room, except by one cluster that is wider than any row and as [`Break::Message`] says. Only blanks are
+//! left out of the rows. Absent on purpose: hyphenation; full line-breaking classes (words, East Asian characters,
+//! and no row that begins with a closing mark); margins, which callers add.
 
 use std::ops::Range;
 
@@ -14,26 +14,24 @@ use nu_ansi_term::Style;
 use super::Line;
 use super::width::{clusters, columns, is_plain_ascii};
 
-/// Where a row may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// Wherever its room ends: code, columns.
+    /// At any cluster: code, columns.
     Anywhere,
-    /// Behind blanks, each of which is in a row: foreign text that has to be seen whole.
+    /// After blanks, which stay in the rows: untrusted text that has to be seen whole.
     BehindBlanks,
-    /// Between words; blanks there are in no row. A word longer than a row is broken.
+    /// Between words; the blanks there are in no row. A word longer than a row is broken.
     Words,
-    /// Between words, of which one in backticks is one if a row can hold it. A word longer than a row (a path, an
-    /// address) is left to the terminal, so that it can be taken from the screen whole: messages of our own.
+    /// Between words; text in backticks counts as one word if a row can hold it. A word longer than a row (a path,
+    /// an address) is left to the terminal to wrap, so that it can be copied from the screen whole: the program's
+    /// own messages.
     Message,
 }
 
-/// Columns for the first row and for the others.
+/// Columns of the first row and of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// For the first.
     pub first: usize,
-    /// For each other.
     pub rest: usize,
 }
 
@@ -46,7 +44,7 @@ impl From<usize> for Room {
     }
 }
 
-/// The rows of one line of text; an empty one has one row.
+/// Returns the rows of one line of text; an empty line has one row.
 pub fn rows(line: &str, room: impl Into<Room>, at: Break) -> Vec<Range<usize>> {
     let Room { first, rest } = room.into();
     let mut wrapper = Wrapper {
@@ -66,7 +64,7 @@ pub fn rows(line: &str, room: impl Into<Room>, at: Break) -> Vec<Range<usize>> {
     wrapper.rows
 }
 
-/// The same rows, cut through runs: how each looks, and its text.
+/// As [`rows`], for runs of a style and a text.
 pub fn rows_of_runs<'t, S: Clone>(
     runs: &[(S, &'t str)],
     room: impl Into<Room>,
@@ -94,7 +92,7 @@ pub fn rows_of_runs<'t, S: Clone>(
     rows(&whole, room, at).into_iter().map(&mut cut).collect()
 }
 
-/// Styled runs as lines of at most `width` columns.
+/// As [`rows`], for styled runs; returns lines of at most `width` columns.
 pub fn styled_rows(styled: &[(Style, &str)], width: usize, at: Break) -> Vec<Line> {
     rows_of_runs(styled, width, at)
         .into_iter()
@@ -103,13 +101,12 @@ pub fn styled_rows(styled: &[(Style, &str)], width: usize, at: Break) -> Vec<Lin
 }
 
 struct Wrapper {
-    /// Of the rows after the first.
+    /// Columns of the rows after the first.
     rest: usize,
-    /// Of the row in progress.
     room: usize,
     row: Range<usize>,
     used: usize,
-    /// Something stands in the row that another may follow below.
+    /// The current row holds a word, so that the next one may start a new row.
     begun: bool,
     rows: Vec<Range<usize>>,
 }
@@ -121,7 +118,7 @@ impl Wrapper {
         (self.room, self.used, self.begun) = (self.rest, 0, false);
     }
 
-    /// Text that is broken where the room ends; `start` is where it stands in the line.
+    /// Adds text that is broken where the room ends; `start` is its offset in the line.
     fn broken(&mut self, text: &str, start: usize) {
         let mut at = start;
         for (cluster, width) in clusters_of(text) {
@@ -144,7 +141,7 @@ impl Wrapper {
             if at == Break::BehindBlanks {
                 self.broken(&line[start..word], start);
                 self.begun = self.used > 0;
-                // A word takes the blank behind it along; one that no row can hold begins where it stands.
+                // A word takes the blank after it along; one that no row can hold begins in the current row.
                 let blank = usize::from(line[end..].starts_with(' '));
                 if self.begun && self.used + wide + blank > self.room && wide <= self.rest {
                     self.next_row(word);
@@ -172,7 +169,6 @@ impl Wrapper {
     }
 }
 
-/// Bytes and columns of each cluster.
 fn clusters_of(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let plain = is_plain_ascii(text);
     let (ascii, other) = if plain { (text, "") } else { ("", text) };
@@ -180,7 +176,7 @@ fn clusters_of(text: &str) -> impl Iterator<Item = (usize, usize)> {
     ascii.bytes().map(|_| (1, 1)).chain(other)
 }
 
-/// Where the first word ends; `room` is that of a row.
+/// End of the first word; `room` is that of a row.
 fn word_end(text: &str, at: Break, room: usize) -> usize {
     let end = |from: usize| text[from..].find(' ').map_or(text.len(), |at| from + at);
     let first = end(0);
@@ -201,7 +197,7 @@ fn word_end(text: &str, at: Break, room: usize) -> usize {
     first
 }
 
-/// Where a word ends that ends at `first` by its blanks: one with an open backtick goes on to its partner.
+/// End of a word that ends at `first` by its blanks: a word with an open backtick continues to the closing one.
 fn ticked_end(text: &str, first: usize, end: impl Fn(usize) -> usize, room: usize) -> usize {
     let mut ticks = text[..first].match_indices('`').map(|(at, _)| at);
     let (Some(open), None) = (ticks.next(), ticks.next()) else {
@@ -218,7 +214,7 @@ fn ticked_end(text: &str, first: usize, end: impl Fn(usize) -> usize, room: usiz
     }
 }
 
-/// Between East Asian characters, and between one and a letter; not before closing marks nor behind opening ones.
+/// True between East Asian characters, and between one and a letter, but not before closing or after opening marks.
 fn may_break((before, wide_before): (&str, usize), (cluster, width): (&str, usize)) -> bool {
     const OPENING: &str = "（「『《【〈“‘(";
     const CLOSING: &str = "，。、；：？！）」』》】〉”’…ー・";

@@ -1,8 +1,7 @@
-//! A small pager, for where there is no other: Space, b, Up, Down, g, G, /text, n, q; Ctrl-Z stops the program.
+//! A small pager, for systems without one: Space, b, Up, Down, g, G, /text, n, q; Ctrl-Z stops the program.
 //!
-//! In: safe text, keys of the terminal in host mode. Out: pages on the alternate screen, which is left as it was found.
-//! What is pure (moving, searching) is in [`PagerView`]. Absent on purpose: everything a pager that can be installed
-//! has.
+//! In: safe text, keys of the terminal in host mode. Out: pages on the alternate screen, which is restored
+//! afterwards. Moving and searching are pure ([`PagerView`]). Absent on purpose: all other features of a pager.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -25,25 +24,22 @@ use crate::text::{Break, columns, cut, expand_tabs, rows_of_runs};
 const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
 
-/// What is shown of a text.
 struct PagerView {
     rows: Vec<String>,
     first: usize,
     height: usize,
     decoder: Decoder,
-    /// Being typed after `/`.
+    /// The search being typed after `/`.
     typing: Option<Entry>,
     query: String,
-    /// Said in the last row once.
     message: &'static str,
 }
 
-/// Shows a text until it is left.
 pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result<(), ScreenError> {
     let _alternate = Alternate::open(screen, Some(guard))?;
     let mut view = PagerView::new(page, usize::from(screen.size().columns));
     let stdin = std::io::stdin();
-    // Also tells that the program goes on after a stop.
+    // The signal is also sent when the program continues after a stop.
     let resized = ResizeSignal::register().map_err(ScreenError::Write)?;
     loop {
         let size = screen.size();
@@ -83,7 +79,6 @@ pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result
     }
 }
 
-/// The window has another size.
 struct ResizeSignal {
     reader: UnixStream,
     handler: SigId,
@@ -97,7 +92,6 @@ impl ResizeSignal {
         Ok(ResizeSignal { reader, handler })
     }
 
-    /// Forgets what was heard.
     fn drain(&self) {
         let mut bytes = [0; 64];
         while matches!((&self.reader).read(&mut bytes), Ok(1..)) {}
@@ -126,7 +120,6 @@ impl PagerView {
         }
     }
 
-    /// Takes keys; true when the pager is left.
     fn take(&mut self, keys: &[u8]) -> bool {
         self.message = "";
         let keys = keys.iter().filter_map(|byte| self.decoder.push(*byte));
@@ -181,7 +174,7 @@ impl PagerView {
         self.first = self.first.saturating_add_signed(by).min(self.last());
     }
 
-    /// Goes to the next row that has what is sought, round the end.
+    /// Moves to the next row with a match, continuing from the top after the end.
     fn seek(&mut self) {
         let count = self.rows.len();
         let hit = (1..=count)
@@ -193,7 +186,6 @@ impl PagerView {
         }
     }
 
-    /// All rows of the screen.
     fn render(&self, columns: usize) -> String {
         let mut picture = String::from("\x1b[H");
         for row in 0..self.height {
@@ -220,7 +212,6 @@ impl PagerView {
     }
 }
 
-/// Without colours.
 pub(super) fn without_colours(line: &str) -> String {
     let mut filter = Filter::new(Policy::Text);
     let mut out = Vec::new();
@@ -229,7 +220,7 @@ pub(super) fn without_colours(line: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A line in rows that fit. Colours go on in the next row, which begins without any.
+/// Wraps a line in rows that fit. Each row sets the colours in force anew.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
     let (mut runs, mut colour, mut column) = (Vec::new(), String::new(), 0);
     let mut rest = line;
@@ -259,7 +250,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
     rows.map(|row| coloured(&row)).collect()
 }
 
-/// A row of runs, each behind all that was switched on before it.
+/// Renders the runs of a row, each after the sequences in force before it.
 fn coloured(row: &[(String, &str)]) -> String {
     let (mut out, mut on) = (String::new(), "");
     for (colour, text) in row {

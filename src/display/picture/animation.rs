@@ -1,35 +1,33 @@
 //! Pictures that follow each other: updates of a display, a plot drawn again after `clear_output`.
 //!
-//! In: what is drawn, what else is written, the time. Out: what to write now. A new picture takes the place of the last
-//! one where that still stands right above the cursor, else it comes below. Invariant: successors come at most every
-//! [`PACE`] in place and every [`PACE_BELOW`] below; the last of them always comes.
+//! In: pictures, other output, the time. Out: bytes to write now. A new picture replaces the last one where that is
+//! still directly above the cursor, else it is drawn below. Invariant: successors are drawn at most every [`PACE`]
+//! in place and every [`PACE_BELOW`] below; the last of them is always drawn.
 
 use std::time::{Duration, Instant};
 
 use super::DrawnPicture;
 use crate::runtime::TerminalSize;
 
-/// The shortest time between two pictures in one place.
+/// Shortest time between two pictures in one place.
 const PACE: Duration = Duration::from_millis(100);
 
-/// The shortest time between a picture and its successor below.
+/// Shortest time between a picture and its successor below.
 const PACE_BELOW: Duration = Duration::from_secs(1);
 
-/// What stands on the screen.
 #[derive(Debug)]
 struct LastPicture {
     rows: u32,
     removal: Vec<u8>,
-    /// Of the screen when it was drawn: a resize moves everything.
+    /// Size of the terminal at that time: a resize moves everything.
     size: TerminalSize,
 }
 
-/// The pictures of one cell.
 #[derive(Debug)]
 pub(in crate::display) struct Animation<T> {
     last_picture: Option<LastPicture>,
     drawn: Option<Instant>,
-    /// The output was to be cleared: the next picture succeeds the last one.
+    /// After `clear_output`: the next picture replaces the last one.
     cleared: bool,
     pending: Option<T>,
 }
@@ -46,7 +44,7 @@ impl<T> Default for Animation<T> {
 }
 
 impl<T> Animation<T> {
-    /// A picture comes, an `update` or not; gives it back when it is to be drawn now, else it waits.
+    /// Takes a picture, `update` or new; returns it when it is to be drawn now, else it becomes pending.
     pub(in crate::display) fn offer(
         &mut self,
         picture: T,
@@ -61,7 +59,6 @@ impl<T> Animation<T> {
         self.due(now)
     }
 
-    /// The picture whose time has come.
     pub(in crate::display) fn due(&mut self, now: Instant) -> Option<T> {
         let pace = if self.last_picture.is_some() {
             PACE
@@ -74,27 +71,25 @@ impl<T> Animation<T> {
         if early { None } else { self.pending.take() }
     }
 
-    /// The last picture that waits: nothing more comes.
+    /// Returns the pending picture at the end of the output.
     pub(in crate::display) fn take_pending(&mut self) -> Option<T> {
         self.pending.take()
     }
 
-    /// Whether one waits.
     pub(in crate::display) fn has_pending(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Something else is written.
+    /// Records other output, after which the last picture cannot be replaced.
     pub(in crate::display) fn on_other_output(&mut self) {
         self.last_picture = None;
     }
 
-    /// The output so far is to be cleared.
     pub(in crate::display) fn on_clear(&mut self) {
         self.cleared = true;
     }
 
-    /// Bytes that draw `picture`, in place of the last one where that can be.
+    /// Returns bytes that draw `picture`, in place of the last one where possible.
     pub(in crate::display) fn draw(
         &mut self,
         picture: DrawnPicture,
@@ -145,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Plays what happens at which millisecond; gives what is written.
+    /// Plays events at their times in ms; returns the output.
     fn play(script: &[(u64, &str)]) -> String {
         let start = Instant::now();
         let mut animation = Animation::default();
@@ -183,9 +178,9 @@ mod tests {
         let check = |script: &[(u64, &str)], expected: &str| {
             assert_eq!(play(script), expected, "{script:?}");
         };
-        // Pictures of their own all come.
+        // Independent pictures are all drawn.
         check(&[(0, "!a"), (1, "!b"), (2, "e")], "a\nb\n");
-        // Updates in place, no faster than the pace; the last one comes.
+        // Updates in place, no faster than the pace; the last one is drawn.
         check(
             &[
                 (0, "!a"),
@@ -198,7 +193,6 @@ mod tests {
             ],
             "a\n<-a^c\n><-c^d\n>",
         );
-        // After other output below, more rarely.
         check(
             &[
                 (0, "!a"),

@@ -1,26 +1,25 @@
-//! A picture as half blocks: two pixels a cell, by `▀` in the colour of the upper on the colour of the lower.
+//! A picture as half blocks: two pixels per cell, `▀` with the upper pixel as foreground and the lower as
+//! background.
 //!
 //! In: pixels, no more than there are half cells. Out: rows of text, each with its newline and no colour left open.
-//! Pixels that are nearly clear show the terminal's own background; others are laid over `background`.
+//! Nearly transparent pixels show the terminal's own background; others are laid over `background`.
 
 use crate::picture::Pixels;
 
-/// Below this, a pixel is clear.
+/// Alpha below which a pixel is transparent.
 const CLEAR: u8 = 16;
 
-/// How colours are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Palette {
-    /// 24 bits a colour, else one of 256.
+    /// 24 bits per colour, else one of 256.
     pub(super) true_colour: bool,
-    /// What pixels that let light through are laid over: the terminal's background.
+    /// The terminal's background, below partly transparent pixels.
     pub(super) background: [u8; 3],
 }
 
 /// `None`: the terminal's own background.
 pub(super) type Colour = Option<[u8; 3]>;
 
-/// The rows of `picture`.
 pub(super) fn draw(picture: &Pixels, palette: Palette) -> Vec<u8> {
     let mut out = String::new();
     for row in 0..picture.height().div_ceil(2) {
@@ -28,7 +27,7 @@ pub(super) fn draw(picture: &Pixels, palette: Palette) -> Vec<u8> {
         for column in 0..picture.width() {
             let upper = over(picture.get(column, 2 * row), palette.background);
             let lower = over(picture.get(column, 2 * row + 1), palette.background);
-            // What the block is painted in, what is behind it, and the block.
+            // Foreground, background and character of the cell.
             let (front, back, block) = match (upper, lower) {
                 (None, None) => (now.0, None, ' '),
                 (None, lower) => (lower, None, '▄'),
@@ -51,7 +50,6 @@ pub(super) fn draw(picture: &Pixels, palette: Palette) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What is seen of a pixel.
 pub(super) fn over(pixel: Option<[u8; 4]>, background: [u8; 3]) -> Colour {
     let [red, green, blue, alpha] = pixel?;
     (alpha >= CLEAR).then(|| {
@@ -67,7 +65,7 @@ pub(super) fn over(pixel: Option<[u8; 4]>, background: [u8; 3]) -> Colour {
     })
 }
 
-/// `kind`: 38 for the front, 48 for the back.
+/// Writes a colour; `kind` is 38 for the foreground, 48 for the background.
 fn paint(kind: u8, colour: Colour, true_colour: bool, out: &mut String) {
     let sequence = match colour {
         None => format!("\x1b[{}m", kind + 1),
@@ -79,7 +77,7 @@ fn paint(kind: u8, colour: Colour, true_colour: bool, out: &mut String) {
     out.push_str(&sequence);
 }
 
-/// The nearest of the 240 colours of xterm's palette that no theme changes: a cube of six steps, and 24 greys.
+/// Nearest of the 240 colours of xterm's palette that no theme changes: a cube of six steps, and 24 greys.
 fn nearest(colour: [u8; 3]) -> u8 {
     const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let step = |value: u8| {

@@ -1,22 +1,21 @@
-//! The background of a picture with transparent pixels, so that what is drawn beside them can be read.
+//! The background of a picture with transparent pixels, so that the pixels next to them can be seen.
 //!
 //! In: pixels, the terminal's background. Out: the background to lay them over, when the terminal's own would hide
-//! them: the black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: a
-//! picture that is whole, and one that can be read as it is, stays as it is; whatever has a background of its own keeps
-//! it.
+//! them: black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: an
+//! opaque picture, and one that is visible as it is, is not changed; parts with a background of their own keep it.
 
 use crate::picture::Pixels;
 
-/// Below this, a pixel is clear.
+/// Alpha below which a pixel is transparent.
 const CLEAR: u8 = 64;
 
-/// Darker than this is dark, of 255.
+/// Brightness below which a colour is dark, of 255.
 const DARK: u32 = 90;
 
-/// Lighter than this is light.
+/// Brightness above which a colour is light, of 255.
 const LIGHT: u32 = 165;
 
-/// The background a picture needs where the terminal's background is `terminal`.
+/// Returns the background that a picture needs on a terminal with the background `terminal`.
 pub(super) fn background_for(picture: &Pixels, terminal: [u8; 3]) -> Option<[u8; 3]> {
     let (mut dark, mut light) = (0u32, 0u32);
     for y in 0..picture.height() {
@@ -42,7 +41,7 @@ pub(super) fn background_for(picture: &Pixels, terminal: [u8; 3]) -> Option<[u8;
     }
 }
 
-/// A clear pixel is beside it.
+/// True when a neighbour of the pixel is transparent.
 fn touches_clear_pixel(picture: &Pixels, x: u32, y: u32) -> bool {
     let beside = [
         (x.checked_sub(1), Some(y)),
@@ -56,7 +55,7 @@ fn touches_clear_pixel(picture: &Pixels, x: u32, y: u32) -> bool {
     })
 }
 
-/// To the eye, of 255 (ITU-R BT.709).
+/// Perceived brightness, of 255 (ITU-R BT.709).
 fn brightness([red, green, blue]: [u8; 3]) -> u32 {
     (2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue)) / 10_000
 }
@@ -68,7 +67,7 @@ mod tests {
     const BLACK: [u8; 3] = [0; 3];
     const WHITE: [u8; 3] = [255; 3];
 
-    /// A row of pixels: `.` clear, `k` black, `w` white, `b` blue.
+    /// A row of pixels: `.` transparent, `k` black, `w` white, `b` blue.
     fn row(pixels: &str) -> Pixels {
         let bytes = pixels.chars().flat_map(|c| match c {
             'k' => [0, 0, 0, 255],
@@ -84,7 +83,7 @@ mod tests {
         for (pixels, on_black, on_white) in [
             (".k.k.", Some(WHITE), None),
             (".w.w.", None, Some(BLACK)),
-            // Labels in the clear beside an area with a background of its own.
+            // Labels on a transparent part beside an area with a background of its own.
             (".k.k.wwwwwkwwwww", Some(WHITE), None),
             (".b.b.", None, None),
             ("kkkk", None, None),

@@ -1,8 +1,8 @@
-//! Which way of drawing pictures the terminal has, told from the environment; nothing is asked of the terminal.
+//! The terminal's method of drawing pictures, derived from the environment; the terminal is not queried.
 //!
-//! In: variables, the user's choice, tmux's answer when there is a tmux. Out: a [`Method`]. Pure but for the question
-//! that is handed in, which is put only when its answer matters. Where nothing says that a terminal draws pictures it
-//! gets half blocks: what is guessed wrong must not cover the screen with base64.
+//! In: variables, the user's choice, tmux's answer when tmux runs. Out: a [`Method`]. Pure except for the query to
+//! tmux, which is an argument and is called only when its answer matters. Terminals not known to draw pictures get
+//! half blocks: a wrong guess must not fill the screen with base64.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use crate::config::Images;
 use crate::environment::Environment;
 use crate::markdown::Background;
 
-/// What is looked at.
 const VARIABLES: [&str; 16] = [
     "COLORTERM",
     "GHOSTTY_RESOURCES_DIR",
@@ -31,53 +30,46 @@ const VARIABLES: [&str; 16] = [
     "XTERM_VERSION",
 ];
 
-/// The first Konsole that knows kitty's protocol: 22.04.
+/// First version of Konsole with kitty's protocol: 22.04.
 const KONSOLE: u32 = 22_04_00;
 
-/// Terminals that draw sixels, by what their `TERM` begins with.
+/// Prefixes of `TERM` of terminals that draw sixels.
 const SIXEL: [&str; 4] = ["contour", "foot", "mlterm", "yaft"];
 
-/// How pictures are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
-    /// Kitty's protocol, straight to the terminal.
+    /// Kitty's protocol, directly.
     Kitty,
-    /// Kitty's protocol through tmux: the picture goes with placeholders that tmux takes for text.
+    /// Kitty's protocol through tmux, with placeholders that tmux treats as text.
     KittyInTmux,
-    /// iTerm2's protocol.
     Iterm2 {
-        /// Through tmux.
         tmux: bool,
     },
-    /// Sixels.
     Sixel {
-        /// The terminal is known to draw them; else the user says so.
+        /// True when the terminal is known to draw sixels; false when only the user's choice says so.
         known: bool,
     },
-    /// Half blocks.
     Blocks {
         /// 24-bit colours, else 256.
         true_colour: bool,
     },
-    /// Not at all.
     Off,
 }
 
-/// The variables that tell what the terminal is.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TerminalVariables(BTreeMap<&'static str, String>);
 
-/// A terminal that draws pictures.
+/// A terminal by its support for pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Terminal {
-    /// Knows kitty's protocol with placeholders.
+    /// Kitty's protocol with placeholders.
     Kitty,
-    /// Knows it without them.
+    /// Kitty's protocol without placeholders.
     KittyPlain,
     Iterm2,
-    /// Knows sixels, and nothing better.
+    /// Sixels only.
     Sixel,
-    /// Draws none, or nobody knows.
+    /// No pictures, or unknown.
     Other,
 }
 
@@ -91,12 +83,12 @@ impl TerminalVariables {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The pane of tmux, when there is one to ask.
     pub(super) fn pane(&self) -> Option<&str> {
         self.get("TMUX_PANE")
     }
 
-    /// How to draw as `choice` says; `knows_cell`: the terminal tells how large a cell is; `ask` is tmux.
+    /// Returns the method for the user's `choice`; `knows_cell`: the terminal reports the size of a cell; `ask`
+    /// queries tmux.
     pub(super) fn method(
         &self,
         choice: Images,
@@ -141,7 +133,7 @@ impl TerminalVariables {
         match terminal {
             Terminal::Kitty | Terminal::KittyPlain => Method::Kitty,
             Terminal::Iterm2 => Method::Iterm2 { tmux: false },
-            // Pixels alone do not say how many rows they cover.
+            // The number of rows that sixels cover depends on the size of a cell.
             Terminal::Sixel if choice == Images::Auto && !knows_cell => blocks,
             Terminal::Sixel => Method::Sixel {
                 known: there == Terminal::Sixel,
@@ -150,7 +142,7 @@ impl TerminalVariables {
         }
     }
 
-    /// A multiplexer that lets nothing through, or a tmux at the other end of ssh.
+    /// True for a multiplexer that passes nothing through, or a tmux at the other end of ssh.
     fn is_multiplexed(&self) -> bool {
         let term = self.get("TERM").unwrap_or_default();
         self.get("STY").is_some()
@@ -159,10 +151,10 @@ impl TerminalVariables {
             || term.starts_with("tmux")
     }
 
-    /// The terminal we write to. What it says of itself counts more than what it may have inherited.
+    /// The terminal of this process. Its own variables take precedence over those that may be inherited.
     fn terminal(&self) -> Terminal {
         let term = self.get("TERM").unwrap_or_default();
-        // No other terminal goes by these names; they do not change the `TERM_PROGRAM` they find.
+        // No other terminal uses these names; these terminals keep an inherited `TERM_PROGRAM`.
         if SIXEL.iter().any(|name| term.starts_with(name)) {
             return Terminal::Sixel;
         }
@@ -187,10 +179,10 @@ impl TerminalVariables {
         self.inherited()
     }
 
-    /// What variables say that children of other terminals may have kept.
+    /// Judges by variables that children of other terminals may have inherited.
     fn inherited(&self) -> Terminal {
         let konsole = self.get("KONSOLE_VERSION");
-        // An mlterm may be set to call itself xterm; a real one says which it is.
+        // mlterm may be configured to call itself xterm; a real xterm sets its version.
         let is_mlterm = self.get("MLTERM").is_some() && self.get("XTERM_VERSION").is_none();
         let term = self.get("TERM").unwrap_or_default();
         if is_mlterm && term.starts_with("xterm") {
@@ -213,7 +205,7 @@ impl TerminalVariables {
         }
     }
 
-    /// The terminal tmux is shown on: as it told tmux, else as tmux's own environment says.
+    /// The terminal that tmux is shown on: as it reported to tmux, else by tmux's own environment.
     fn outer(&self, told: &str) -> Terminal {
         if told.contains("kitty") || told.contains("ghostty") {
             Terminal::Kitty
@@ -240,7 +232,7 @@ impl TerminalVariables {
     }
 }
 
-/// The background as rxvt and others tell it in `COLORFGBG`.
+/// Parses `COLORFGBG`, set by rxvt and others, to the background colour.
 pub(super) fn background_colour(colours: Option<&str>) -> Option<[u8; 3]> {
     colours
         .and_then(Background::of_variable)

@@ -1,26 +1,26 @@
-//! How large a picture is drawn: pixels and cells from its own size and the room there is.
+//! The size of a picture on the screen: pixels and cells from its own size and the room.
 //!
-//! Pure. Invariants: never wider than the room, never taller than two thirds of its rows, never larger than the picture
-//! is itself, at least one cell, its proportions kept as far as whole pixels allow.
+//! Pure. Invariants: never wider than the room, never taller than two thirds of its rows, never larger than the
+//! picture itself, at least one cell, proportions kept as far as whole pixels allow.
 
-/// The size of one cell, in pixels.
+/// Size of one cell, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) width: u32,
     pub(super) height: u32,
-    /// The terminal told; else it is what most terminals are like.
+    /// True when the terminal reported the size; else it is a common default.
     pub(super) known: bool,
 }
 
 impl Cell {
-    /// What is taken where the terminal does not tell.
+    /// The size for terminals that do not report it.
     pub(super) const USUAL: Cell = Cell {
         width: 8,
         height: 16,
         known: false,
     };
 
-    /// What terminals that draw sixels and do not tell act as if they had: the cell of the VT340.
+    /// The cell of the VT340, which terminals with sixels emulate when they report none.
     pub(super) const VT340: Cell = Cell {
         width: 10,
         height: 20,
@@ -28,32 +28,25 @@ impl Cell {
     };
 }
 
-/// Where a picture is to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
-    /// Columns of the terminal.
     pub(super) columns: u32,
-    /// Rows of the terminal.
     pub(super) rows: u32,
     pub(super) cell: Cell,
 }
 
-/// How large it is drawn.
+/// Size of a drawn picture: width and height in pixels, and the columns and rows it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fit {
-    /// Pixels across.
     pub(super) width: u32,
-    /// Pixels down.
     pub(super) height: u32,
-    /// Columns it covers.
     pub(super) columns: u32,
-    /// Rows it covers.
     pub(super) rows: u32,
 }
 
 impl Fit {
-    /// Makes the rows by newlines, before anything is drawn: the screen has scrolled by then, so every terminal ends in
-    /// the row below, wherever it leaves its cursor. The cursor goes back to the start of the first row.
+    /// Creates the rows by newlines before anything is drawn: the screen has scrolled by then, so every terminal
+    /// ends in the row below, wherever it leaves its cursor. The cursor returns to the start of the first row.
     pub(super) fn reserve_rows(&self, out: &mut Vec<u8>) {
         out.extend(std::iter::repeat_n(b'\n', self.rows as usize));
         out.extend_from_slice(format!("\x1b[{}A", self.rows).as_bytes());
@@ -66,12 +59,10 @@ impl Fit {
 }
 
 impl Room {
-    /// Rows a picture may take.
     fn height(&self) -> u32 {
         (self.rows * 2 / 3).max(1)
     }
 
-    /// For terminals that draw pixels.
     pub(super) fn fit(&self, (width, height): (u32, u32)) -> Fit {
         let (columns, rows) = (self.columns.max(1), self.height());
         let scale = ratio(columns * self.cell.width, width)
@@ -86,10 +77,10 @@ impl Room {
         }
     }
 
-    /// For half blocks: `width` is one column each, `height` half a row each.
+    /// Fits a picture for half blocks: `width` counts columns, `height` half rows.
     pub(super) fn fit_blocks(&self, (width, height): (u32, u32)) -> Fit {
         let (columns, rows) = (self.columns.max(1), self.height());
-        // Sides of what half a cell shows.
+        // Size in pixels of half a cell.
         let (across, down) = (
             f64::from(self.cell.width),
             f64::from(self.cell.height) / 2.0,
@@ -109,7 +100,7 @@ impl Room {
     }
 }
 
-/// This size, or a smaller one that has no side longer than `side`.
+/// Returns this size, or a smaller one with no side longer than `side`.
 pub(super) fn within((width, height): (u32, u32), side: u32) -> (u32, u32) {
     let scale = ratio(side, width).min(ratio(side, height)).min(1.0);
     (scaled(width, scale), scaled(height, scale))
@@ -120,7 +111,7 @@ fn ratio(room: u32, size: u32) -> f64 {
 }
 
 fn scaled(size: u32, scale: f64) -> u32 {
-    // Within the bounds of `u32`: a scale is at most one.
+    // Within the bounds of `u32`, since the scale is at most one.
     ((f64::from(size) * scale).round() as u32).max(1)
 }
 

@@ -1,8 +1,8 @@
-//! iTerm2's inline pictures, which WezTerm and others know too.
+//! iTerm2's inline images, which WezTerm and others support too.
 //!
-//! In: a picture file and how large it is drawn. Out: bytes; the cursor is at the start of the row below the picture.
-//! Invariant: everything but numbers is base64. Terminals differ in where they leave the cursor, so it is saved before
-//! and restored after. Document: iterm2.com/documentation-images.html, `File=`.
+//! In: a picture file and its size on the screen. Out: bytes; the cursor ends at the start of the row below the
+//! picture. Invariant: everything but numbers is base64. Terminals differ in where they leave the cursor, so it is
+//! saved before and restored after. Document: iterm2.com/documentation-images.html, `File=`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,10 +10,10 @@ use base64::engine::general_purpose::STANDARD;
 use super::fit::Fit;
 use super::tmux;
 
-/// Bytes of a sequence that tmux still takes: its buffer holds 1 MiB.
+/// Longest sequence that tmux accepts, in bytes; its buffer holds 1 MiB.
 const LARGEST_IN_TMUX: usize = 1 << 19;
 
-/// A picture in any format the terminal reads; nothing when tmux would drop it.
+/// Draws a picture in any format that the terminal reads; `None` when tmux would drop it.
 pub(super) fn draw(file: &[u8], fit: Fit, in_tmux: bool) -> Option<Vec<u8>> {
     let data = STANDARD.encode(file);
     let (size, columns, rows) = (file.len(), fit.columns, fit.rows);

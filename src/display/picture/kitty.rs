@@ -1,8 +1,9 @@
-//! Kitty's graphics protocol: a PNG straight to the terminal, or through tmux with placeholders.
+//! Kitty's graphics protocol: a PNG directly to the terminal, or through tmux with placeholders.
 //!
-//! In: a whole PNG and how large it is drawn. Out: bytes; the cursor is at the start of the row below the picture.
-//! Invariants: everything but numbers is base64, in chunks of at most 4096 bytes; the terminal answers nothing (`q=2`).
-//! Document: kitty's graphics protocol (`a=T` transmit and draw, `f=100` PNG, `C=1` leave the cursor, `U=1` virtual).
+//! In: a whole PNG and its size on the screen. Out: bytes; the cursor ends at the start of the row below the
+//! picture. Invariants: everything but numbers is base64, in chunks of at most 4096 bytes; the terminal sends no
+//! replies (`q=2`). Document: kitty's graphics protocol (`a=T` transmit and draw, `f=100` PNG, `C=1` leave the
+//! cursor, `U=1` virtual).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,10 +12,9 @@ use super::fit::Fit;
 use super::placeholder::{PictureId, rows};
 use super::tmux;
 
-/// Bytes of base64 in one sequence.
 const CHUNK: usize = 4096;
 
-/// A picture drawn by the terminal itself. It is scaled to its cells unless their size in pixels is known.
+/// Draws a picture on the terminal itself. The terminal scales it to its cells unless its size in pixels is `exact`.
 pub(super) fn draw(png: &[u8], fit: Fit, id: PictureId, exact: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(png.len() * 4 / 3 + 1024);
     let size = if exact {
@@ -29,12 +29,12 @@ pub(super) fn draw(png: &[u8], fit: Fit, id: PictureId, exact: bool) -> Vec<u8> 
     out
 }
 
-/// Takes a picture that `draw` has drawn off the screen and out of the terminal's memory.
+/// Deletes a picture of [`draw`] from the screen and from the terminal's memory.
 pub(super) fn remove(id: PictureId) -> Vec<u8> {
     format!("\x1b_Ga=d,d=I,i={},q=2\x1b\\", id.number()).into_bytes()
 }
 
-/// A picture that tmux hands to the terminal, and the text it stands for.
+/// Sends a picture to the terminal through tmux, and writes its placeholders.
 pub(super) fn draw_in_tmux(png: &[u8], fit: Fit, id: PictureId) -> Vec<u8> {
     let mut out = Vec::with_capacity(png.len() * 4 / 3 + 4096);
     let (number, columns, lines) = (id.number(), fit.columns, fit.rows);

@@ -1,14 +1,14 @@
 //! Pictures on the terminal.
 //!
-//! In: a picture as a cell, a tool or an answer names it. Out: bytes for the screen that draw it and leave the cursor
-//! at the start of a line, or one line that says what it is or why it is not drawn. `detect` finds the way of drawing,
-//! when the first picture comes; `fit` says how large; `crate::picture` and `svg` make pixels; `kitty`, `iterm2`,
-//! `sixel` and `blocks` write them; `source` reads what an answer points at; `animation` keeps pictures that follow
-//! each other fast from flooding.
+//! In: a picture from a cell, a tool or an answer. Out: bytes that draw it and leave the cursor at the start of a
+//! line, or one line that names it or the reason why it is not drawn. `detect` chooses the method at the first
+//! picture; `fit` computes the size; `crate::picture` and `svg` make pixels; `kitty`, `iterm2`, `sixel` and `blocks`
+//! encode them; `source` reads the target of an image in an answer; `animation` limits the rate of successive
+//! pictures.
 //!
-//! Invariants: nothing is fetched, the terminal is asked nothing, and what is written holds nothing of the picture but
-//! base64 and colours; a picture that lets light through stands where it can be read (`background`), and nothing else
-//! about it is changed.
+//! Invariants: nothing is fetched, the terminal is not queried, and the bytes contain nothing of the picture but
+//! base64 and colours; a transparent picture gets a background where it would be invisible (`background`), and is
+//! not changed otherwise.
 
 mod animation;
 mod blocks;
@@ -45,17 +45,15 @@ use fit::{Cell, Fit, Room};
 use placeholder::{MARKS, PictureId};
 use svg::Drawing;
 
-/// Bytes of a file that is handed to the terminal as it is, though it could be made smaller.
+/// Largest file in bytes that is sent unchanged although it could be made smaller.
 const MAX_UNCHANGED_BYTES: usize = 4 << 20;
 
-/// Drawings are made this much larger before they become blocks, for the sake of thin lines.
+/// Vector drawings are rendered this much larger before they become blocks, to keep thin lines.
 const DRAWING_OVERSAMPLING: u32 = 6;
 
-/// How pictures are drawn: a handle, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Pictures {
     choice: Images,
-    /// What the terminal's background is taken for.
     background: [u8; 3],
     facts: Arc<TerminalFacts>,
 }
@@ -63,36 +61,33 @@ pub struct Pictures {
 #[derive(Debug)]
 struct TerminalFacts {
     variables: TerminalVariables,
-    /// What relative paths start from.
+    /// The directory of relative paths.
     cwd: Option<PathBuf>,
-    /// The terminal's background, if its environment tells.
+    /// The terminal's background, if its environment states it.
     background: Option<[u8; 3]>,
     /// A tmux that did not answer is not asked again.
     tmux_unresponsive: AtomicBool,
 }
 
-/// What becomes of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PictureOutput {
-    /// DrawnPicture by these bytes.
     Drawn(DrawnPicture),
-    /// Said in one line.
+    /// One line in place of the picture.
     Text(String),
 }
 
-/// A picture for the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DrawnPicture {
-    /// From the start of a line to the start of a line.
+    /// Bytes that begin and end at the start of a line.
     pub(super) bytes: Vec<u8>,
-    /// Rows it takes.
+    /// Height in rows.
     pub(super) rows: u32,
-    /// Takes it away, where writing over it does not.
+    /// Bytes that delete the picture, where overwriting does not.
     pub(super) removal: Vec<u8>,
 }
 
 impl Pictures {
-    /// Pictures as the environment and the settings say; nothing is found out yet.
+    /// Creates a handle for this environment and setting; the method is chosen at the first picture.
     pub fn new(environment: &Environment, choice: Images) -> Self {
         let background = detect::background_colour(environment.variable("COLORFGBG"));
         Pictures {
@@ -107,7 +102,7 @@ impl Pictures {
         }
     }
 
-    /// The same, drawn as the user chose meanwhile, on this background unless the environment tells another.
+    /// Returns a handle with another choice and background; a background in the environment takes precedence.
     #[must_use]
     pub fn drawn_as(&self, choice: Images, background: Background) -> Self {
         let background = match background {
@@ -121,17 +116,17 @@ impl Pictures {
         }
     }
 
-    /// Whether anything is drawn at all.
+    /// True when pictures are drawn at all.
     pub(super) fn are_drawn(&self, screen: &Screen) -> bool {
         self.choice != Images::Off && screen.is_rich() && screen.colour()
     }
 
-    /// What an answer points at: a local file or a `data:` URL that holds a picture.
+    /// Resolves an image in an answer: a local file or a `data:` URL.
     pub(super) fn resolve(&self, target: &str) -> Option<PictureSource> {
         PictureSource::resolve(target, self.facts.cwd.as_deref())
     }
 
-    /// Draws a picture, or says what it is.
+    /// Draws a picture, or returns a line in its place.
     pub(super) fn draw(&self, source: &PictureSource, screen: &Screen) -> PictureOutput {
         let method = if self.are_drawn(screen) {
             self.method(screen)
@@ -158,7 +153,6 @@ impl Pictures {
         }
     }
 
-    /// How they are drawn here, in words.
     pub fn describe_method(&self, screen: &Screen) -> &'static str {
         match self.are_drawn(screen).then(|| self.method(screen)) {
             Some(Method::Kitty) => "drawn by kitty's protocol",
@@ -188,7 +182,6 @@ impl Pictures {
     }
 }
 
-/// A picture before it is scaled.
 enum OpenedPicture<'a> {
     File(&'a [u8], (u32, u32)),
     Drawing(Box<Drawing>),
@@ -209,14 +202,14 @@ impl OpenedPicture<'_> {
         }
     }
 
-    /// A PNG of this size, for a terminal of this background; the very file when that will do.
+    /// Encodes a PNG of this size for a terminal of this background; returns the file itself where possible.
     fn png(&self, fit: Fit, background: [u8; 3]) -> Result<Vec<u8>, PictureError> {
         let pixels = self.pixels(fit.width, fit.height)?;
         if let Some(needed) = contrast::background_for(&pixels, background) {
             return pixels.over(needed).to_png();
         }
         match self {
-            // It has been decoded to know that it is whole: a terminal would leave its place empty.
+            // Decoded to check that the file is whole; a terminal would leave a gap for a damaged one.
             OpenedPicture::File(file, size)
                 if *size == (fit.width, fit.height)
                     && file.len() <= MAX_UNCHANGED_BYTES
@@ -271,7 +264,7 @@ fn draw(
         Method::Iterm2 { tmux } => {
             let file = match source {
                 PictureSource::File(file) if is_readable_by_iterm2(file) => {
-                    // As above: only what is whole is handed on.
+                    // As above: only whole files are passed on.
                     match contrast::background_for(&picture::pixels(file)?, background) {
                         Some(_) if !may_be_animated(file) => opened.png(fit, background)?,
                         _ => file.clone(),
@@ -301,7 +294,7 @@ fn draw(
     }))
 }
 
-/// Whether iTerm2 gets a file as it is.
+/// True for files that iTerm2 gets unchanged.
 fn is_readable_by_iterm2(file: &[u8]) -> bool {
     file.len() <= MAX_UNCHANGED_BYTES
         && matches!(
@@ -310,12 +303,12 @@ fn is_readable_by_iterm2(file: &[u8]) -> bool {
         )
 }
 
-/// Whether it may be more than one picture.
+/// True for formats with several frames.
 fn may_be_animated(file: &[u8]) -> bool {
     picture_type(file) == Some("image/gif")
 }
 
-/// The picture on the background it needs, if it needs one.
+/// Lays the picture over the background it needs, if any.
 fn made_readable(pixels: Pixels, background: [u8; 3]) -> Pixels {
     match contrast::background_for(&pixels, background) {
         Some(needed) => pixels.over(needed),

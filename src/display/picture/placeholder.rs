@@ -1,23 +1,21 @@
-//! Placeholders for pictures of kitty's protocol: characters that a multiplexer takes for text and moves about, and
-//! that the terminal draws as cells of a picture.
+//! Placeholders for pictures of kitty's protocol: characters that a multiplexer treats as text, and that the
+//! terminal draws as cells of a picture.
 //!
 //! In: a picture's id and its cells. Out: rows of U+10EEEE, each with marks for its row, its column and the id's
-//! highest byte; the lowest byte is the foreground colour, one of 256, which every multiplexer hands on unchanged.
+//! highest byte; the lowest byte is the foreground colour, one of 256, which every multiplexer passes on unchanged.
 //! Document: kitty's graphics protocol, "Unicode placeholders"; the marks are those of combining class 230 without a
 //! decomposition in Unicode 6.0, in the order of their code points.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What stands in a cell of the picture.
 const PLACEHOLDER: char = '\u{10EEEE}';
 
-/// How many numbers there is a mark for: the most rows or columns a picture may have.
+/// Number of marks: most rows or columns of a picture.
 pub(super) const MARKS: u32 = 297;
 
-/// Names of pictures so far.
 static IDS_TAKEN: AtomicU32 = AtomicU32::new(0);
 
-/// The id of a picture: a lowest byte that is a colour, a highest byte, nothing between.
+/// The id of a picture: the lowest byte is a colour, the highest is free, those between are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PictureId {
     pub(super) colour: u8,
@@ -25,7 +23,8 @@ pub(super) struct PictureId {
 }
 
 impl PictureId {
-    /// One that this process has not used for its last 60,000 pictures; another process is unlikely to use it.
+    /// Returns an id that this process has not used for its last 60,000 pictures; another process is unlikely to use
+    /// it.
     pub(super) fn next() -> Self {
         PictureId::from_parts(
             std::process::id(),
@@ -33,7 +32,7 @@ impl PictureId {
         )
     }
 
-    /// Colours below 16 are left out: they may be written in a shorter form on the way.
+    /// Colours below 16 are left out: a multiplexer may rewrite them in a shorter form.
     fn from_parts(process: u32, n: u32) -> Self {
         let n = process.wrapping_mul(37).wrapping_add(n);
         PictureId {
@@ -47,7 +46,6 @@ impl PictureId {
     }
 }
 
-/// Appends the rows of the picture, each with its newline.
 pub(super) fn rows(id: PictureId, columns: u32, rows: u32, out: &mut Vec<u8>) {
     let highest = mark(u32::from(id.highest));
     for row in 0..rows.min(MARKS) {
@@ -62,7 +60,6 @@ pub(super) fn rows(id: PictureId, columns: u32, rows: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// The mark for a number below [`MARKS`].
 fn mark(number: u32) -> char {
     let mut left = number;
     for (first, last) in RANGES {
@@ -74,7 +71,7 @@ fn mark(number: u32) -> char {
     '\u{305}'
 }
 
-/// The marks: first and last of each stretch.
+/// The marks: first and last code point of each range.
 const RANGES: [(u32, u32); 86] = [
     (0x0305, 0x0305),
     (0x030D, 0x030E),

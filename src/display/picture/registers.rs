@@ -1,20 +1,19 @@
 //! The colours of a picture in the registers of a terminal that draws sixels.
 //!
-//! In: the colour of each pixel. Out: at most 256 registers, and which of them each colour is drawn with. Invariants:
-//! where there is a register for each colour, all stay as they are; else those that cover much of the picture do, and a
-//! grey stays a grey. The others are put into groups, which begin as one and are split where their colours differ most
-//! (the median cut of Heckbert, 1982, at means); so no colour is compared with every register.
+//! In: the colour of each pixel. Out: at most 256 registers, and the register of each colour. Invariants: with a
+//! register for each colour, all are exact; else those that cover much of the picture are, and a grey stays grey.
+//! The others are put into groups, which start as one and are split where their colours differ most (the median cut
+//! of Heckbert, 1982, at means); so no colour is compared with every register.
 
-/// Registers of a terminal: the most that all have.
+/// Registers that all terminals have.
 const MAX_REGISTERS: usize = 256;
 
-/// Of the colours of a picture that has too many, at most so many stay as they are.
+/// Most exact colours of a picture that has too many colours.
 const MAX_EXACT: usize = 64;
 
-/// One that covers this part of the picture stays as it is: one pixel of so many.
+/// Colours that cover at least one pixel of so many stay exact.
 const EXACT_SHARE: usize = 1000;
 
-/// Steps of red, green and blue each.
 const STEPS: usize = 101;
 
 /// Red, green and blue, each from 0 to 100.
@@ -22,12 +21,11 @@ const STEPS: usize = 101;
 pub(super) struct Percents(pub(super) [u8; 3]);
 
 impl Percents {
-    /// A colour of three bytes.
+    /// Converts from components of one byte.
     pub(super) fn from_rgb(colour: [u8; 3]) -> Self {
         Percents(colour.map(|value| ((u32::from(value) * 100 + 127) / 255) as u8))
     }
 
-    /// Among all there are.
     fn index(self) -> usize {
         self.0
             .iter()
@@ -39,16 +37,14 @@ impl Percents {
     }
 }
 
-/// The registers of a picture.
 #[derive(Debug)]
 pub(super) struct Registers {
     colours: Vec<Percents>,
-    /// The register of each colour of the picture, by its place.
+    /// The register of each colour, by the colour's index.
     numbers: Vec<u8>,
 }
 
 impl Registers {
-    /// For a picture of these pixels.
     pub(super) fn for_pixels(pixels: impl Iterator<Item = Percents>) -> Self {
         let mut counts = vec![0u32; STEPS.pow(3)];
         let mut found = Vec::new();
@@ -87,9 +83,9 @@ impl Registers {
         registers
     }
 
-    /// One more register, for colours like it.
+    /// Adds a register for the colours in `alike`.
     fn add(&mut self, register: Percents, alike: &[Percents]) {
-        // There are at most 256.
+        // The number of registers is at most 256.
         let number = self.colours.len() as u8;
         self.colours.push(register);
         for colour in alike {
@@ -97,26 +93,24 @@ impl Registers {
         }
     }
 
-    /// What is in them, in their order.
     pub(super) fn colours(&self) -> &[Percents] {
         &self.colours
     }
 
-    /// The register of a colour of the picture.
     pub(super) fn number(&self, colour: Percents) -> usize {
         usize::from(self.numbers[colour.index()])
     }
 }
 
-/// Colours that share a register, each with its pixels.
+/// Colours that share a register, each with its number of pixels.
 struct ColourGroup {
     colours: Vec<(Percents, u32)>,
     mean: Percents,
-    /// Which of red, green and blue differs most.
+    /// Index of the component (red, green, blue) that differs most.
     axis: usize,
-    /// The mean of that one: what is at most this is one half, the rest the other.
+    /// Mean of that component: colours up to it form one half, the others the other half.
     cut: u8,
-    /// How much: the sum over the pixels of their squared distance from the mean.
+    /// Sum over the pixels of the squared distance from that mean.
     spread: u64,
 }
 
@@ -148,7 +142,7 @@ impl ColourGroup {
         }
     }
 
-    /// At most `most` groups of these colours, greys apart from others.
+    /// Splits these colours into at most `most` groups, greys apart from others.
     fn split(colours: Vec<(Percents, u32)>, most: usize) -> Vec<ColourGroup> {
         let parts: (Vec<_>, Vec<_>) = colours.into_iter().partition(|(it, _)| it.is_grey());
         let mut groups = Vec::from([parts.0, parts.1].map(ColourGroup::new));

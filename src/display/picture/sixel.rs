@@ -1,29 +1,29 @@
-//! Sixels, which foot, mlterm, xterm and others draw: a character is a column of six pixels in one colour.
+//! Sixels, which foot, mlterm, xterm and others draw: each character is a column of six pixels in one colour.
 //!
-//! In: pixels, how large they are drawn, the terminal's background. Out: bytes; the cursor is at the start of the row
-//! below the picture. Clear pixels are left as the terminal has them, half clear ones are laid over the background.
+//! In: pixels, their size on the screen, the terminal's background. Out: bytes; the cursor ends at the start of the
+//! row below the picture. Transparent pixels are not drawn, partly transparent ones are laid over the background.
 //! Invariants: the colours are those of the picture, in whole percents, unless it has more than there are registers;
 //! terminals differ in where they leave the cursor, so it is saved before and restored after. Absent on purpose:
-//! dithering, which makes plots grainy. Document: DEC, "VT330/VT340 Programmer Reference Manual", volume 2, chapter 14.
+//! dithering, which makes plots grainy. Document: DEC, "VT330/VT340 Programmer Reference Manual", volume 2, chapter
+//! 14.
 
 use super::blocks::over;
 use super::fit::Fit;
 use super::registers::{Percents, Registers};
 use crate::picture::Pixels;
 
-/// The longest side, in pixels, that every terminal draws: of a larger picture xterm draws nothing.
+/// Longest side, in pixels, that every terminal draws: xterm draws nothing of a larger picture.
 pub(super) const ANYWHERE: u32 = 1000;
 
-/// Rows of pixels that one line of sixels draws.
+/// Rows of pixels in one line of sixels.
 const BAND: u32 = 6;
 
-/// A sixel that comes so often in a row is shorter with a count.
+/// Repetitions from which a count is shorter.
 const REPEATED: u32 = 4;
 
-/// A column of a band in one colour: where it is, and a bit for each pixel, the lowest bit for the uppermost one.
+/// A column of a band in one colour: its x position, and a bit for each pixel, the lowest bit for the uppermost one.
 type Column = (u32, u8);
 
-/// The picture in the rows of `fit`.
 pub(super) fn draw(pixels: &Pixels, fit: Fit, background: [u8; 3]) -> Vec<u8> {
     let (width, height) = (pixels.width(), pixels.height());
     let colour = |x, y| over(pixels.get(x, y), background).map(Percents::from_rgb);
@@ -32,7 +32,7 @@ pub(super) fn draw(pixels: &Pixels, fit: Fit, background: [u8; 3]) -> Vec<u8> {
 
     let mut out = Vec::new();
     fit.reserve_rows(&mut out);
-    // What no sixel draws stays as it is (`0;1;0`), and pixels are squares (`1;1`).
+    // Pixels without a sixel stay unchanged (`0;1;0`), and pixels are squares (`1;1`).
     out.extend_from_slice(format!("\x1b7\x1bP0;1;0q\"1;1;{width};{height}").as_bytes());
     for (number, Percents([red, green, blue])) in registers.colours().iter().enumerate() {
         out.extend_from_slice(format!("#{number};2;{red};{green};{blue}").as_bytes());
@@ -73,7 +73,7 @@ fn band(columns: &mut [Vec<Column>], out: &mut Vec<u8>) {
         }
         first = false;
         out.extend_from_slice(format!("#{number}").as_bytes());
-        // How far the band is written, the sixel that comes next, and how often.
+        // Position up to which the band is written, the next sixel, and its count.
         let (mut at, mut next, mut count) = (0, 0, 0);
         for (x, bits) in columns.drain(..) {
             for (bits, length) in [(0, x - at), (bits, 1)] {
@@ -89,7 +89,6 @@ fn band(columns: &mut [Vec<Column>], out: &mut Vec<u8>) {
     }
 }
 
-/// `count` sixels of these bits.
 fn repeat(bits: u8, count: u32, out: &mut Vec<u8>) {
     let sixel = b'?' + bits;
     if count < REPEATED {
@@ -128,7 +127,8 @@ mod tests {
         inner.expect(&all).to_owned()
     }
 
-    /// What a terminal makes of such a sequence: percents, or nothing where nothing is drawn.
+    /// Interprets such a sequence as a terminal does: size, and percents of each pixel, or `None` where nothing is
+    /// drawn.
     fn read(drawn: &str) -> (u32, u32, Vec<Option<[u8; 3]>>) {
         let mut rest = drawn;
         let mut number = || {
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// What is to be seen of a picture on black.
+    /// The visible pixels of a picture on black.
     fn seen(pixels: &Pixels) -> Vec<Option<[u8; 3]>> {
         let places = (0..pixels.height()).flat_map(|y| (0..pixels.width()).map(move |x| (x, y)));
         let seen = places.map(|(x, y)| over(pixels.get(x, y), [0; 3]));
@@ -203,14 +203,14 @@ mod tests {
             &pixels(2, 2, &[RED, WHITE, WHITE, RED]),
             "2;2#0;2;100;0;0#1;2;100;100;100#0@A$#1A@",
         );
-        // A run, and what is on both sides of another colour.
+        // A run on both sides of another colour.
         let mut row = vec![WHITE; 12];
         row[5] = RED;
         check(
             &pixels(12, 1, &row),
             "12;1#0;2;100;100;100#1;2;100;0;0#0!5@?!6@$#1!5?@",
         );
-        // Seven rows are two bands; three of a kind are not counted.
+        // Seven rows are two bands; three equal sixels are not counted.
         check(&pixels(3, 7, &[RED; 21]), "3;7#0;2;100;0;0#0~~~-#0@@@");
     }
 
@@ -252,7 +252,6 @@ mod tests {
         assert!(worst <= 10, "{worst} percent");
     }
 
-    /// Few colours or many, some clear.
     fn picture() -> impl Strategy<Value = Pixels> {
         let few = [RED, WHITE, CLEAR, [0, 0, 255, 255], [9, 99, 199, 90]];
         let sizes = (1u32..40, 1u32..20);

@@ -1,8 +1,8 @@
-//! Where pictures come from: the data of a value, a `data:` URL, a local file.
+//! Sources of pictures: the data of a value, a `data:` URL, a local file.
 //!
-//! In: base64 or text of a MIME bundle, or what an answer writes between the brackets of `![…](…)`. Out: a
-//! [`PictureSource`]. Invariants: nothing is fetched; only regular files are read, and no more of them than a picture
-//! may have. Documents: RFC 2397 (`data:`), RFC 8089 (`file:`).
+//! In: base64 or text of a MIME bundle, or the target of `![…](…)` in an answer. Out: a [`PictureSource`].
+//! Invariants: nothing is fetched; only regular files are read, up to the size limit of pictures. Documents: RFC
+//! 2397 (`data:`), RFC 8089 (`file:`).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,26 +14,23 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use crate::output::picture_type;
 use crate::picture::MOST_BYTES;
 
-/// Padding or none, as encoders differ.
+/// Accepts base64 with and without padding, since encoders differ.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The type of drawings.
 const SVG: &str = "image/svg+xml";
 
-/// A picture, not yet read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::display) enum PictureSource {
-    /// A file's bytes.
     File(Vec<u8>),
-    /// The text of a drawing.
+    /// SVG source.
     Drawing(String),
 }
 
 impl PictureSource {
-    /// The data of a bundle: base64 of a file, or the text of a drawing.
+    /// Reads the data of a bundle: base64 of a file, or SVG source.
     pub(in crate::display) fn from_bundle(mime: &str, data: &str) -> Self {
         if mime == SVG {
             return PictureSource::Drawing(data.to_owned());
@@ -41,7 +38,7 @@ impl PictureSource {
         PictureSource::File(LENIENT.decode(data).unwrap_or_default())
     }
 
-    /// What `target` points at, when that is a picture here; relative paths start from `cwd`.
+    /// Reads `target` when it is a local picture; relative paths start from `cwd`.
     pub(super) fn resolve(target: &str, cwd: Option<&Path>) -> Option<Self> {
         let target = target.trim();
         if let Some(rest) = strip_scheme(target, "data:") {
@@ -67,7 +64,6 @@ impl PictureSource {
         })
     }
 
-    /// Its MIME type.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             PictureSource::File(file) => picture_type(file).unwrap_or("image"),
@@ -94,12 +90,11 @@ fn read(path: &Path) -> Option<PictureSource> {
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).ok()?;
-    // It may grow meanwhile.
+    // The file may grow meanwhile.
     file.take(MOST_BYTES as u64).read_to_end(&mut bytes).ok()?;
     PictureSource::from_file(bytes)
 }
 
-/// What follows `data:`.
 fn from_data_url(rest: &str) -> Option<PictureSource> {
     let (head, data) = rest.split_once(',')?;
     let mut words = head.split(';').map(str::trim);
@@ -123,7 +118,7 @@ fn strip_scheme<'a>(target: &'a str, scheme: &str) -> Option<&'a str> {
         .then(|| &target[scheme.len()..])
 }
 
-/// `https:…`, as opposed to a path.
+/// True for `https:…`, false for a path.
 fn has_scheme(target: &str) -> bool {
     let Some((scheme, _)) = target.split_once(':') else {
         return false;
@@ -134,7 +129,7 @@ fn has_scheme(target: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
 }
 
-/// `%41` as `A`; what is no such code, or would not be text, stays as it is.
+/// Decodes `%41` as `A`; an invalid code, or one whose result is not UTF-8, stays unchanged.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -157,7 +152,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// A picture as a `data:` URL.
+/// Encodes a picture as a `data:` URL.
 #[cfg(test)]
 pub(super) fn data_url(mime: &str, bytes: &[u8]) -> String {
     let standard = base64::engine::general_purpose::STANDARD;

@@ -1,10 +1,10 @@
-//! Drawings (SVG) to pixels, at the size they are shown.
+//! Vector drawings (SVG) to pixels, at the size they are shown.
 //!
-//! In: a text, and what decides the size. Out: pixels. Invariants: nothing is loaded, neither files nor addresses, but
-//! the fonts of the system, and those only for a drawing with text; the text is at most [`MOST_BYTES`], its elements as
-//! many as `usvg` allows, and not nested deeper than `svg_depth` allows. Drawings are made for paper: where they are
-//! clear they are white. Absent on purpose: filters, pictures within drawings, scripts, animation. Document: SVG 1.1,
-//! as `resvg` reads it.
+//! In: SVG source and a size. Out: pixels. Invariants: nothing is loaded, neither files nor addresses, except the
+//! system's fonts, and those only for a drawing with text; the source is at most [`MOST_BYTES`], its elements as
+//! many as `usvg` allows, and nested no deeper than `svg_depth` allows. Transparent parts become white, since
+//! drawings are made for paper. Absent on purpose: filters, pictures within drawings, scripts, animation. Document:
+//! SVG 1.1, as `resvg` reads it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,16 +15,14 @@ use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 use super::svg_depth::is_too_deep;
 use crate::picture::{PictureError, Pixels, allowed};
 
-/// The longest text that is read.
+/// Longest source that is read, in bytes.
 const MOST_BYTES: usize = 8 << 20;
 
-/// A drawing that has been read.
 pub(super) struct Drawing {
     tree: Tree,
 }
 
 impl Drawing {
-    /// Reads a drawing.
     pub(super) fn read(text: &str) -> Result<Self, PictureError> {
         if text.len() > MOST_BYTES {
             return Err(PictureError::Long(text.len() >> 20));
@@ -50,20 +48,19 @@ impl Drawing {
             return Err(PictureError::Deep);
         }
         let tree = Tree::from_xmltree(&document, &options).map_err(|_| PictureError::Broken)?;
-        // Their sizes overflow in `resvg` 0.49 (`box_blur.rs`), which would end the program; plots have none.
+        // Sizes in filters overflow in `resvg` 0.49 (`box_blur.rs`), which would end the program; plots have none.
         if !tree.filters().is_empty() {
             return Err(PictureError::Effects);
         }
         Ok(Drawing { tree })
     }
 
-    /// Its own size, in pixels.
+    /// The drawing's own size, in pixels.
     pub(super) fn size(&self) -> (u32, u32) {
         let size = self.tree.size().to_int_size();
         (size.width(), size.height())
     }
 
-    /// The pixels of the drawing at a size.
     pub(super) fn pixels(&self, width: u32, height: u32) -> Result<Pixels, PictureError> {
         allowed(width, height)?;
         let mut map = Pixmap::new(width, height).ok_or(PictureError::Broken)?;
@@ -83,12 +80,11 @@ impl Drawing {
     }
 }
 
-/// The system's fonts, looked for once.
 fn fonts() -> Arc<fontdb::Database> {
     static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
         let mut fonts = fontdb::Database::new();
         fonts.load_system_fonts();
-        // Where the usual families are missing, one that is like them is better than none.
+        // Where the usual families are missing, a similar one is better than none.
         let (sans, serif) = (like(&fonts, "Sans", false), like(&fonts, "Serif", false));
         let mono = like(&fonts, "Mono", true);
         if let Some(family) = sans.filter(|_| !has(&fonts, "Arial")) {
@@ -110,7 +106,7 @@ fn has(fonts: &fontdb::Database, name: &str) -> bool {
     fonts.faces().any(named)
 }
 
-/// A family with `word` in its name, the one with the shortest name; else any, monospaced or not as asked.
+/// Returns the family with `word` in its name, the one with the shortest name; else any, monospaced or not as asked.
 fn like(fonts: &fontdb::Database, word: &str, monospaced: bool) -> Option<String> {
     let fitting = fonts.faces().filter(|face| face.monospaced == monospaced);
     let names: Vec<&String> = fitting
@@ -203,7 +199,7 @@ mod tests {
                 "{HEAD}{open}<rect width='1' height='1'/>{close}</svg>"
             ))
         };
-        // Of one that refers to the next.
+        // A chain of elements that refer to the next.
         let chain = |element: &str, levels: usize| {
             let links: String = (0..levels)
                 .map(|n| {

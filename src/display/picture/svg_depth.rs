@@ -1,7 +1,7 @@
-//! How deep a drawing is nested: elements in elements, and those that are put somewhere by a reference to them.
+//! Nesting depth of a vector drawing: elements in elements, and elements used by reference.
 //!
-//! In: a document. Out: whether the longest way down is at most [`NESTING`] long. `usvg` and `resvg` walk that way by
-//! calling themselves, groups in groups and clips of clips alike. What leads back to itself has no end.
+//! In: a document. Out: whether the longest path down has at most [`NESTING`] elements. `usvg` and `resvg` walk such
+//! paths recursively, groups in groups and clips of clips alike. A cycle counts as too deep.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,16 @@ use resvg::usvg::roxmltree::{Document, Node};
 
 use crate::text::NESTING;
 
-/// What is known of an element.
 #[derive(Clone, Copy)]
 enum Known {
     Nothing,
-    /// The way down from it is being walked.
+    /// Its descendants are being walked.
     Open,
-    /// Elements on the longest way down, itself included.
+    /// Elements on the longest path down, including itself.
     Levels(usize),
 }
 
-/// Whether `document` is nested too deep to be drawn.
+/// True when `document` is nested too deep to be drawn.
 pub(super) fn is_too_deep(document: &Document<'_>) -> bool {
     let elements = || document.descendants().filter(Node::is_element);
     let mut named = HashMap::new();
@@ -28,7 +27,7 @@ pub(super) fn is_too_deep(document: &Document<'_>) -> bool {
             named.entry(id).or_insert(element);
         }
     }
-    // Rules of a style sheet may hold for any element.
+    // Rules of a style sheet may apply to any element.
     let sheets = elements().filter(|element| element.tag_name().name() == "style");
     let from_sheets: usize = sheets
         .filter_map(|sheet| sheet.text())
@@ -67,12 +66,12 @@ pub(super) fn is_too_deep(document: &Document<'_>) -> bool {
     false
 }
 
-/// What is in an element, and what it refers to.
+/// Children of an element, and elements it refers to.
 fn below<'d, 'i>(
     element: Node<'d, 'i>,
     named: &HashMap<&'d str, Node<'d, 'i>>,
 ) -> Vec<Node<'d, 'i>> {
-    // A link is for those who click on it.
+    // A hyperlink is not rendered.
     let link = element.tag_name().name() == "a";
     let names = element
         .attributes()
@@ -84,7 +83,7 @@ fn below<'d, 'i>(
         .collect()
 }
 
-/// The names that an attribute refers to: `#name` of an address, `url(#name)` anywhere.
+/// Names that an attribute refers to: `#name` of an address, `url(#name)` anywhere.
 fn names_in<'a>(attribute: &str, value: &'a str) -> Vec<&'a str> {
     if attribute == "href" {
         return value.trim().strip_prefix('#').into_iter().collect();

@@ -1,8 +1,7 @@
-//! Whole pictures by each way of drawing them, in a room of known size.
+//! Whole pictures by each method, in a room of known size.
 
 use super::*;
 
-/// A PNG of two by two pixels: red, green, blue, white.
 fn png() -> Vec<u8> {
     let bytes = vec![
         255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 255, 255, 255, 255,
@@ -157,7 +156,7 @@ fn what_is_damaged_is_said_in_one_line() {
 
 #[test]
 fn what_stands_in_the_clear_can_be_read_by_each_method() {
-    // Black beside clear.
+    // Black beside transparent.
     let bytes = vec![0, 0, 0, 255, 0, 0, 0, 0];
     let clear = Pixels::new(2, 1, bytes).unwrap();
     let own = base64(&clear.to_png().unwrap());

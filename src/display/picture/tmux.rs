@@ -1,27 +1,24 @@
-//! tmux between us and the terminal: what it lets through, and the envelope that gets through.
+//! tmux between this process and the terminal: what it passes through, and the wrapper for sequences that pass.
 //!
-//! In: `$TMUX_PANE`. Out: what tmux tells of the pane and of the terminal it is shown on, or nothing. Invariant: asking
-//! ends within [`PATIENCE`], whatever the server does. Documents: tmux(1), `allow-passthrough` and FORMATS, 3.3 and
-//! later (earlier ones do not know the option and are taken for closed).
+//! In: `$TMUX_PANE`. Out: tmux's answer about the pane and its terminal, or nothing. Invariant: the query ends
+//! within [`PATIENCE`], whatever the server does. Documents: tmux(1), `allow-passthrough` and FORMATS, 3.3 and later
+//! (earlier versions do not know the option and are treated as if it were off).
 
 use std::process::Command;
 use std::time::Duration;
 
 use crate::process::output_within;
 
-/// The longest tmux is waited for.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What tmux tells.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct TmuxAnswer {
-    /// It lets sequences for the terminal through.
+    /// Sequences for the terminal are passed through.
     pub(super) passthrough: bool,
-    /// The outer terminal by its `TERM` and the name it gave itself, in lower case; may be empty.
+    /// The outer terminal by its `TERM` and the name it reported, in lower case; may be empty.
     pub(super) terminal: String,
 }
 
-/// Asks the tmux server about `pane`.
 pub(super) fn ask(pane: Option<&str>) -> Option<TmuxAnswer> {
     let mut command = Command::new("tmux");
     command.args(["display-message", "-p"]);
@@ -42,7 +39,7 @@ fn read_answer(line: &str) -> Option<TmuxAnswer> {
     })
 }
 
-/// Appends `sequence` in the envelope that makes tmux hand it to the terminal.
+/// Appends `sequence` in the wrapper that makes tmux pass it to the terminal.
 pub(super) fn wrap(sequence: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\x1bPtmux;");
     for byte in sequence {

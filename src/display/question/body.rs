@@ -1,8 +1,8 @@
-//! A question in full: what would happen, exactly, in rows that go to the scrollback.
+//! A question in full: exactly what would happen, in rows for the scrollback.
 //!
-//! In: what a question is about, a width. Out: rows; also the short words around them (the line above the choices, the
-//! line that stays). Invariant: what is asked is whole and escaped, nothing in it is taken for markup, nothing is
-//! wider than the screen.
+//! In: the subject of a question, a width. Out: rows; also the short texts around them (the line above the choices,
+//! the line that stays). Invariant: the subject is complete and escaped, nothing in it is parsed as markup, no row
+//! is wider than the screen.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -19,7 +19,6 @@ use crate::text::NOTICED;
 use crate::text::escape::visible;
 use crate::text::{Line, age_in_words, aligned, bytes_in_words, counted, cut};
 
-/// The rows above the choices.
 pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -> Vec<Line> {
     let (mut rows, about) = (Rows::new(width), &question.about);
     let who = question.caller.as_deref().unwrap_or("The agent");
@@ -127,7 +126,6 @@ fn head(who: &str, about: &QuestionSubject) -> String {
     }
 }
 
-/// The line right above the choices.
 pub(super) fn ask(about: &QuestionSubject) -> &'static str {
     match about {
         QuestionSubject::Agent(Subject::Command { .. }) => "Run this command?",
@@ -150,14 +148,13 @@ pub(super) fn ask(about: &QuestionSubject) -> &'static str {
     }
 }
 
-/// One choice: its key and its words.
 pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<'static, str>) {
     let about = &question.about;
     let (key, words) = match choice {
         QuestionChoice::Once if matches!(about, QuestionSubject::Agent(Subject::Link { .. })) => {
             ('y', "yes, I open it")
         }
-        // A yes is for all skills of the project.
+        // A yes applies to all skills of the project.
         QuestionChoice::Once if matches!(about, QuestionSubject::ProjectSkill { .. }) => {
             ('y', "yes, all session")
         }
@@ -197,7 +194,6 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
     (key, words.into())
 }
 
-/// The words of an option.
 fn option(question: &Question, number: usize) -> String {
     match question.options.get(number) {
         Some(option) if !option.name.is_empty() => visible(&option.name).into_owned(),
@@ -205,7 +201,7 @@ fn option(question: &Question, number: usize) -> String {
     }
 }
 
-/// What the line that stays says of the answer.
+/// Returns the answer as the line that stays shows it.
 pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'static, str> {
     let about = &question.about;
     let words = match choice {
@@ -243,7 +239,7 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
     words.into()
 }
 
-/// What was asked, in a few words on one line.
+/// Returns a short description of the subject, on one line.
 pub(super) fn brief(about: &QuestionSubject) -> String {
     let joined = |parts: Vec<&str>| parts.join(", ");
     let text = match about {
@@ -274,12 +270,10 @@ pub(super) fn brief(about: &QuestionSubject) -> String {
     visible(&text).into_owned()
 }
 
-/// Variables that are listed.
 const LISTED: usize = 20;
-/// Columns of a name or a type.
 const NAME: usize = 30;
 
-/// Said of a command that comes with a reason.
+/// Shown for a command that comes with a reason.
 const OUTSIDE: &str = "this command may run outside of it";
 
 fn agent(subject: &Subject, appearance: &Appearance, rows: &mut Rows) {
@@ -381,7 +375,6 @@ fn cells_rows(cells: &[ProposedCell], appearance: &Appearance, rows: &mut Rows) 
     }
 }
 
-/// Names, types and sizes.
 fn variables(kept: &SavedVariables, rows: &mut Rows) {
     let (shown, rest) = kept.rows.split_at(kept.rows.len().min(LISTED));
     let short = |text: &str| cut(&visible(text), NAME).into_owned();
@@ -410,7 +403,6 @@ fn variables(kept: &SavedVariables, rows: &mut Rows) {
     rows.text(2, note, Style::new().dimmed());
 }
 
-/// Code with numbers before its lines.
 fn numbered(code: &str, appearance: &Appearance, rows: &mut Rows) {
     let digits = code.lines().count().to_string().len();
     rows.code(code, appearance, |line| {

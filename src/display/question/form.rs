@@ -1,7 +1,7 @@
 //! A form: one field after the other, options to choose from or text.
 //!
-//! Pure: keys in, what became of them out. Nothing is marked at first, so an Enter that was meant for something else
-//! chooses nothing; Esc declines the whole form.
+//! Pure: keys in, outcomes out. No option is marked at first, so an Enter meant for something else chooses nothing;
+//! Esc declines the whole form.
 
 use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::Style;
@@ -15,32 +15,26 @@ use crate::text::escape::visible;
 use crate::text::keys::plain;
 use crate::text::{Line, columns};
 
-/// Options shown at a time.
 const SHOWN: usize = 8;
 
-/// What stands below a question while it is open.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::display) struct QuestionFrame {
-    /// Top to bottom, none wider than asked for.
+    /// Top to bottom, none wider than the requested width.
     pub(in crate::display) rows: Vec<Line>,
-    /// How many columns before the end of the last row the cursor stands.
+    /// Position of the cursor, in columns before the end of the last row.
     pub(in crate::display) back: usize,
 }
 
-/// What became of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FrameStep {
-    /// Something else is shown.
     Changed,
-    /// A field was answered, the next one is up; this line stays.
+    /// A field was answered and the next one is open; this line stays.
     Next(String),
     /// The last field was answered; this line stays.
     Filled(String, Reply),
-    /// Answered.
     Answered(Reply),
 }
 
-/// A form being filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Form {
     fields: Vec<FormField>,
@@ -49,12 +43,11 @@ pub(super) struct Form {
     entry: Entry,
     marked: Option<usize>,
     chosen: Vec<usize>,
-    /// What is wrong with the last key.
+    /// Why the last key was refused.
     hint: &'static str,
 }
 
 impl Form {
-    /// At its first field.
     pub(super) fn new(fields: Vec<FormField>) -> Self {
         let mut form = Form {
             fields,
@@ -80,7 +73,7 @@ impl Form {
         self.hint = "";
     }
 
-    /// What is typed now is not to be shown.
+    /// True while the typed text must not be shown.
     pub(super) fn secret(&self) -> bool {
         self.typing && self.field().is_some_and(|field| field.secret)
     }
@@ -89,7 +82,7 @@ impl Form {
         self.fields.get(self.given.len())
     }
 
-    /// Options of the field at hand, and one more for text of one's own.
+    /// Number of options of the current field, plus one for free text.
     fn count(&self) -> usize {
         match self.field() {
             Some(field) if !field.options.is_empty() => {
@@ -99,7 +92,6 @@ impl Form {
         }
     }
 
-    /// The field in full, for the scrollback.
     pub(super) fn body(&self, width: usize) -> Vec<Line> {
         let mut rows = Rows::new(width);
         let Some(field) = self.field() else {
@@ -127,7 +119,6 @@ impl Form {
         rows.into_rows()
     }
 
-    /// What stands below it while it is being filled in.
     pub(super) fn frame(&self, width: usize) -> QuestionFrame {
         let mut rows = Rows::new(width);
         let Some(field) = self.field() else {
@@ -167,7 +158,6 @@ impl Form {
         }
     }
 
-    /// The frame on one line.
     pub(super) fn line(&self) -> String {
         match self.field() {
             None => "[y] accepts  [Esc] declines ".to_owned(),
@@ -183,7 +173,7 @@ impl Form {
         }
     }
 
-    /// The first thing it asks.
+    /// The question of the first field.
     pub(super) fn first_question(&self) -> &str {
         self.fields.first().map_or("", |field| {
             if field.header.trim().is_empty() {
@@ -220,7 +210,6 @@ impl Form {
         }
     }
 
-    /// Takes a key.
     pub(super) fn take(&mut self, key: &Event) -> FrameStep {
         self.hint = "";
         match plain(key) {
@@ -276,7 +265,7 @@ impl Form {
             KeyCode::Char(c) => {
                 let number = c.to_digit(10).and_then(|digit| digit.checked_sub(1));
                 match number.and_then(|number| usize::try_from(number).ok()) {
-                    // With ten and more a digit only marks: it may be the first of two.
+                    // With ten or more options a digit only marks: it may be the first of two.
                     Some(at) if at < count && count <= 9 => return self.pick(at),
                     Some(at) if at < count => self.marked = Some(at),
                     _ => {}
@@ -288,7 +277,6 @@ impl Form {
         FrameStep::Changed
     }
 
-    /// An option was named.
     fn pick(&mut self, at: usize) -> FrameStep {
         self.marked = Some(at);
         let Some(field) = self.field() else {
@@ -326,7 +314,7 @@ impl Form {
         }
     }
 
-    /// The values of the options chosen so far, in the order offered.
+    /// Values of the chosen options, in the order offered.
     fn values(&self) -> Vec<String> {
         let Some(field) = self.field() else {
             return Vec::new();

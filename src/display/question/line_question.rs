@@ -1,7 +1,7 @@
-//! A question for a front-end that has lines in place of keys: asked in a line, answered by one.
+//! A question for a front-end with lines in place of keys: asked and answered by a line.
 //!
-//! Invariant: only the key of a choice, `yes` and `no` choose one, an empty line chooses what changes nothing; a word
-//! that begins like a choice is none.
+//! Invariant: only the key of a choice, `yes` and `no` choose one, an empty line chooses the answer that changes
+//! nothing; a word that merely begins like a choice is refused.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
@@ -9,25 +9,21 @@ use super::{KeyOutcome, OpenQuestion, Stage};
 use crate::markdown::Appearance;
 use crate::session::{Question, Reply};
 
-/// Columns its text is laid out for.
 const WIDTH: usize = 100;
 
-/// An open question, in lines.
 #[derive(Debug)]
 pub struct LineQuestion(OpenQuestion);
 
 impl LineQuestion {
-    /// The question, nothing answered yet.
     pub fn new(question: Question) -> Self {
         LineQuestion(OpenQuestion::new(question))
     }
 
-    /// Names it.
+    /// The id of the question.
     pub fn id(&self) -> u64 {
         self.0.id()
     }
 
-    /// What is asked, in full.
     pub fn body(&self) -> String {
         let rows = self.0.body(WIDTH, &Appearance::default());
         let rows = rows.iter().map(|row| row.plain().trim_end().to_owned());
@@ -39,7 +35,7 @@ impl LineQuestion {
         self.0.line()
     }
 
-    /// What is typed is not to be shown.
+    /// True while the typed text must not be shown.
     pub fn secret(&self) -> bool {
         match &self.0.stage {
             Stage::Form(form) => form.secret(),
@@ -47,7 +43,7 @@ impl LineQuestion {
         }
     }
 
-    /// Takes a line; the line that stays and the answer, once there is one.
+    /// Takes a line; returns the line that stays and the answer, once there is one.
     pub fn take(&mut self, text: &str) -> Option<(String, Reply)> {
         let text = text.trim();
         let choosing = matches!(self.0.stage, Stage::Choosing { .. });
@@ -58,7 +54,7 @@ impl LineQuestion {
             _ => text,
         };
         let keys = typed.chars().map(KeyCode::Char);
-        // The key of a choice is all it takes.
+        // A choice needs only its key.
         let enter = (!choosing || typed.is_empty()).then_some(KeyCode::Enter);
         for key in keys.chain(enter) {
             let key = Event::Key(KeyEvent::new(key, KeyModifiers::NONE));

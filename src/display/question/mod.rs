@@ -1,11 +1,11 @@
 //! A question as a machine: keys in, rows and an answer out.
 //!
-//! Pure: no clock, no terminal, no session. What is asked in full is [`OpenQuestion::body`], to be printed once;
-//! [`OpenQuestion::frame`] is what stands below it and changes. Invariants: the way to answer that is marked at first
-//! changes nothing; pasted text never answers a yes-or-no question; one reply comes out.
+//! Pure: no clock, no terminal, no session. [`OpenQuestion::body`] is the full question, to be printed once;
+//! [`OpenQuestion::frame`] is the changing part below. Invariants: the choice marked at first changes nothing;
+//! pasted text never answers a yes-or-no question; each question returns one reply.
 //!
-//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out; `line_question`
-//! is for front-ends that have lines in place of keys.
+//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out; `line_question` is
+//! for front-ends with lines in place of keys.
 
 pub(super) mod body;
 mod form;
@@ -30,20 +30,19 @@ use crate::text::escape::visible;
 use crate::text::keys::{is_control, plain};
 use crate::text::{Line, columns};
 
-/// What became of a key, for whoever shows the question.
+/// The outcome of a key, for the code that shows the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeyOutcome {
     /// Still open; the frame may have changed.
     Open,
-    /// Still open; the line stays, then comes [`OpenQuestion::more`].
+    /// Still open; the line stays, then [`OpenQuestion::more`] is printed.
     Next(String),
     /// Answered; the line stays.
     Over(String, Reply),
-    /// Ctrl-C in a spelling only we understand: the turn is to stop.
+    /// Ctrl-C in a form that the keyboard's reader does not recognize: the turn is to stop.
     Interrupt,
 }
 
-/// An open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OpenQuestion {
     question: Question,
@@ -52,19 +51,17 @@ pub(super) struct OpenQuestion {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Stage {
-    /// One of the choices.
+    /// Choosing one of the choices.
     Choosing {
-        /// Which one Enter takes.
+        /// Index of the choice that Enter takes.
         marked: usize,
     },
-    /// Why not.
+    /// Typing a reason for a no.
     Why(Entry),
-    /// A form.
     Form(Box<Form>),
 }
 
 impl OpenQuestion {
-    /// The question, nothing pressed yet.
     pub(super) fn new(question: Question) -> Self {
         let stage = match &question.about {
             QuestionSubject::Agent(Subject::Form { fields, .. }) => {
@@ -75,19 +72,17 @@ impl OpenQuestion {
         OpenQuestion { question, stage }
     }
 
-    /// Names it.
     pub(super) fn id(&self) -> u64 {
         self.question.id
     }
 
-    /// What is asked, in full.
     pub(super) fn body(&self, width: usize, appearance: &Appearance) -> Vec<Line> {
         let mut rows = body::rows(&self.question, width, appearance);
         rows.extend(self.more(width));
         rows
     }
 
-    /// The field at hand, in full; nothing for other questions.
+    /// The current field in full; empty for other questions.
     pub(super) fn more(&self, width: usize) -> Vec<Line> {
         match &self.stage {
             Stage::Form(form) => form.body(width),
@@ -95,7 +90,6 @@ impl OpenQuestion {
         }
     }
 
-    /// What stands below.
     pub(super) fn frame(&self, width: usize) -> QuestionFrame {
         let mut rows = Rows::new(width);
         let mut back = 0;
@@ -130,7 +124,6 @@ impl OpenQuestion {
         }
     }
 
-    /// The frame for a terminal that cannot redraw: one line.
     pub(super) fn line(&self) -> String {
         match &self.stage {
             Stage::Choosing { .. } => {
@@ -154,7 +147,6 @@ impl OpenQuestion {
         }
     }
 
-    /// Takes a key.
     pub(super) fn take(&mut self, key: &Event) -> KeyOutcome {
         if is_control(key, 'c') {
             return KeyOutcome::Interrupt;
@@ -194,7 +186,7 @@ impl OpenQuestion {
         }
     }
 
-    /// The line that stays when nobody wants to know any more.
+    /// The line that stays when an answer is not needed any more.
     pub(super) fn dismissed(&self) -> String {
         format!("· not answered: {}", self.brief())
     }
@@ -226,7 +218,7 @@ impl OpenQuestion {
     }
 }
 
-/// The choices with a "no" marked.
+/// Offers the choices with a "no" marked.
 fn choosing(question: &Question) -> Stage {
     let choices = question.choices();
     let rejects = |choice: &QuestionChoice| match choice {
@@ -237,12 +229,12 @@ fn choosing(question: &Question) -> Stage {
         }
         _ => false,
     };
-    // Where there is no "no" among them, nothing is marked, and Esc says it.
+    // Without a "no" among them nothing is marked; Esc still means no.
     let marked = choices.iter().position(rejects).unwrap_or(choices.len());
     Stage::Choosing { marked }
 }
 
-/// The choice a key makes, or moves to.
+/// Returns the choice that a key makes, or moves the mark.
 fn choose(question: &Question, marked: &mut usize, key: KeyCode) -> Option<QuestionChoice> {
     let choices = question.choices();
     let count = choices.len().max(1);

@@ -61,7 +61,7 @@ fn press(code: KeyCode) -> Event {
     Event::Key(code.into())
 }
 
-/// Types `keys`; the last outcome that is not [`KeyOutcome::Open`], else that.
+/// Types `keys`; returns the last outcome that is not [`KeyOutcome::Open`], else that.
 fn pressed(about: QuestionSubject, keys: &str) -> KeyOutcome {
     let mut open = OpenQuestion::new(Question::usual(7, about));
     let mut last = KeyOutcome::Open;
@@ -287,7 +287,7 @@ fn frames_fit_and_mark_no_first() {
     );
 }
 
-/// Options in the agent's words: each has a digit, and the first that changes nothing is marked.
+/// Options with the agent's labels: each has a digit, and the first that changes nothing is marked.
 #[test]
 fn options_with_words_of_their_own() {
     use crate::agent::{Decision, QuestionOption};
@@ -326,7 +326,7 @@ fn options_with_words_of_their_own() {
         answer(&question, KeyCode::Enter),
         over("✗ Reject: touch a", QuestionChoice::Named(2))
     );
-    // Nothing is marked where every option allows something; Esc is a no all the same.
+    // Nothing is marked where every option allows something; Esc still means no.
     question.options.pop();
     assert!(shown(&question).iter().all(|row| !row.starts_with('▸')));
     assert_eq!(answer(&question, KeyCode::Enter), KeyOutcome::Open);

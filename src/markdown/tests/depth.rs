@@ -1,4 +1,4 @@
-//! What is nested as deep as anybody likes: followed so far, then shown as it is written, on any stack of ours.
+//! Deep nesting: followed up to the limit, then shown as source, within the stack of any of the program's threads.
 
 use super::*;
 use crate::markdown::blocks::images;
@@ -10,7 +10,7 @@ const MARKERS: [&str; 9] = [
     ">", "> ", "- ", "1. ", "> - ", "* + 1) ", "[^a]: ", "[^a]: > ", "- [ ] ",
 ];
 
-/// Everything that reads markdown has read it, whole and as a stream; gives what is shown.
+/// Reads `source` with every reader of markdown, whole and as a stream; returns what is shown.
 fn read(source: &str) -> String {
     let shown = plain(source, 80);
     assert_eq!(stream(source, &[source.len() / 3 + 1], 80), shown);
@@ -41,7 +41,6 @@ fn any_nesting_is_shown_whole() {
             let source = marker.repeat(100_000) + "innermost\n";
             whole(&plain(&source, 200), marker, 100_000);
         }
-        // One level deeper with each line.
         let steps = |n: usize| format!("{}- step{n}\n", "  ".repeat(n));
         let steps: String = (0..400).map(steps).collect();
         assert!(read(&steps).contains("step399"));
@@ -97,7 +96,6 @@ fn nesting_is_followed_so_far() {
         assert!(quoted.ends_with("> x\n"), "{quoted}");
         let quoted = plain(&("> ".repeat(NESTING + 1) + "*x*\n"), 400);
         assert!(quoted.ends_with("> > x\n"), "{quoted}");
-        // A formula in them, and emphasis.
         let inner =
             |open: &str, close: &str| open.repeat(NESTING - 1) + "x" + &close.repeat(NESTING - 1);
         let (formula, emphasis) = (inner("\\sqrt{", "}"), inner("*a ", " b*"));

@@ -1,4 +1,4 @@
-//! The numbers of Python blocks on the screen: those by which the keys take them.
+//! The numbers of Python blocks on the screen, by which keys take the blocks.
 
 use proptest::prelude::*;
 
@@ -6,8 +6,8 @@ use super::{answer, text_of};
 use crate::markdown::{Appearance, MarkdownStream, fences};
 use crate::properties;
 
-/// The text with its Python blocks numbered after `before`, cut like that, in at most so many live rows; and the last
-/// number.
+/// Renders the text with its Python blocks numbered after `before`, cut at `cuts`, in at most `rows` live rows;
+/// returns the lines and the last number.
 fn numbered(text: &str, cuts: &[usize], rows: usize, before: usize) -> (String, usize) {
     let mut stream = MarkdownStream::numbered(Appearance::default(), Some(before));
     let mut settled = Vec::new();
@@ -43,10 +43,9 @@ fn python_blocks_have_the_numbers_that_keys_insert_them_by() {
         assert_eq!((trimmed(&shown), count), (trimmed(expected), 3), "{cuts}");
     }
     assert_eq!(fences::python_blocks(text).len(), 3);
-    // The keys end at nine, and the count goes on from an earlier part of the answer.
+    // Keys end at nine, and the count continues from an earlier part of the answer.
     let (shown, count) = numbered("```py\na\n```\n```py\nb\n```\n", &[9], usize::MAX, 8);
     assert_eq!((shown.as_str(), count), ("9 a\n\n  b\n", 10));
-    // What is void does not count.
     let mut stream = MarkdownStream::numbered(Appearance::default(), Some(2));
     stream.push("```py\na\n```\ntext\n\n");
     assert_eq!(
@@ -55,7 +54,6 @@ fn python_blocks_have_the_numbers_that_keys_insert_them_by() {
     );
     stream.restart();
     assert_eq!(stream.count(), Some(2));
-    // A block taller than the screen has its number once, wherever it stands.
     for before in ["", "- item\n\n", "1. x\n   - y\n\n"] {
         let indent = " ".repeat(
             before

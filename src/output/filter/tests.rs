@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 
 use proptest::prelude::*;
 
-/// Filters `bytes` in the pieces that `cuts` makes.
+/// Filters `bytes` in pieces that end at the offsets in `cuts`.
 fn run(policy: Policy, bytes: &[u8], cuts: &[usize]) -> Vec<u8> {
     let mut filter = Filter::new(policy);
     let mut out = Vec::new();
@@ -20,7 +20,7 @@ fn run(policy: Policy, bytes: &[u8], cuts: &[usize]) -> Vec<u8> {
     out
 }
 
-/// Sequence, what a model's text makes of it, what a cell's output makes of it.
+/// Input, output under [`Policy::Text`], output under [`Policy::Cell`].
 const CORPUS: &[(&[u8], &str, &str)] = &[
     (b"plain\n\ttext", "plain\n\ttext", "plain\n\ttext"),
     (b"a\x1b[31mb", "ab", "a\x1b[31mb\x1b[0m"),
@@ -175,7 +175,7 @@ fn line_starts_are_known() {
     check(b"a\n\x1b[A", false);
 }
 
-/// Ten million bytes of the worst case; quadratic work would not end within the test run.
+/// Quadratic work on ten million bytes of the worst case would not end within the test run.
 #[test]
 fn ten_megabytes_of_openers_take_linear_time() {
     let bytes = b"\x1b[".repeat(5_000_000);
@@ -185,7 +185,7 @@ fn ten_megabytes_of_openers_take_linear_time() {
     assert_eq!(run(Policy::Text, &strings, &[]).len(), 3 * 5_000_000);
 }
 
-/// Removes the sequences a cell may use; anything else that starts with ESC stays.
+/// Removes the sequences that a cell may use; anything else that starts with ESC stays.
 fn without_allowed(mut bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let Some((&first, rest)) = bytes.split_first() {
@@ -250,7 +250,7 @@ proptest! {
 
     #[test]
     fn rows_above_the_cell_are_never_touched(bytes in hostile(), rows in 3u16..12, columns in 10u16..50) {
-        // The cursor stays on the same row: the marker above is unchanged or has scrolled away.
+        // The cursor stays in its row: the marker above is unchanged or has scrolled away.
         let mut terminal = screen(rows, columns);
         terminal.process(b"MARK\r\n");
         let out: Vec<u8> = run(Policy::Cell, &bytes, &[])

@@ -1,29 +1,25 @@
-//! A table's cells as lines: columns aligned, within a width.
+//! A table's cells as lines with aligned columns, within a width.
 //!
-//! In: rows of cells, with those that span several. Out: lines. Invariants: no line is wider than the width; columns of
-//! numbers end at one place, others begin at one; where there is no room the widest columns are cut (`…`), then columns
-//! in the middle are left out behind one `…`, as pandas does. Absent on purpose: frames.
+//! In: rows of cells, including those that span several columns or rows. Out: lines. Invariants: no line is wider
+//! than the width; numeric columns are aligned right, others left; where there is no room the widest columns are cut
+//! (`…`), then columns in the middle are replaced by one `…`, as pandas does. Absent on purpose: frames.
 
 use crate::text::{columns, counted, cut_with, joined_words};
 
-/// Blanks between columns.
 const GAP: usize = 2;
 
-/// A column is not cut below this.
+/// Columns are not cut below this width.
 const NARROWEST: usize = 6;
 
-/// Cells of a row that are kept.
 const MOST_COLUMNS: usize = 200;
 
-/// Rows that are kept.
 const MOST_ROWS: usize = 10_000;
 
-/// A table.
 #[derive(Debug, Default)]
 pub(super) struct Grid {
     rows: Vec<Vec<Cell>>,
     open: Option<Open>,
-    /// For each column, how many rows below are taken by a cell above.
+    /// For each column, how many of the next rows are covered by a cell above.
     taken: Vec<usize>,
 }
 
@@ -41,12 +37,11 @@ struct Open {
 }
 
 impl Grid {
-    /// A row begins.
     pub(super) fn row(&mut self) {
         self.rows.push(Vec::new());
     }
 
-    /// A cell begins.
+    /// Begins a cell that spans `across` columns and `down` rows.
     pub(super) fn begin_cell(&mut self, header: bool, across: usize, down: usize) {
         if self.rows.is_empty() {
             self.row();
@@ -58,12 +53,10 @@ impl Grid {
         });
     }
 
-    /// Whether text belongs to a cell.
     pub(super) fn is_in_cell(&self) -> bool {
         self.open.is_some()
     }
 
-    /// The cell ends; this is its text.
     pub(super) fn end_cell(&mut self, text: String) {
         let (Some(open), Some(row)) = (self.open.take(), self.rows.last_mut()) else {
             return;
@@ -84,7 +77,6 @@ impl Grid {
         }
     }
 
-    /// The lines, none wider than `width` columns.
     pub(super) fn lines(mut self, width: usize) -> Vec<String> {
         self.rows.retain(|row| !row.is_empty());
         let left_out = self.rows.len().saturating_sub(MOST_ROWS);
@@ -137,7 +129,7 @@ impl Grid {
         (0..count).map(width).collect()
     }
 
-    /// Numbers in all of its cells but headers.
+    /// True when all cells of the column but its headers are numbers.
     fn is_numeric(&self, column: usize) -> bool {
         let mut cells = self
             .rows
@@ -149,7 +141,7 @@ impl Grid {
     }
 }
 
-/// Cells above that reach down take their place in `row`.
+/// Inserts into `row` the places covered by cells of rows above.
 fn fill(row: &mut Vec<Cell>, taken: &mut [usize]) {
     while let Some(left) = taken.get_mut(row.len())
         && *left > 0
@@ -164,12 +156,12 @@ fn is_number(text: &str) -> bool {
     matches!(text.as_str(), "NaN" | "nan" | "-" | "—" | "...") || text.parse::<f64>().is_ok()
 }
 
-/// Which columns are shown (`None`: a mark for those left out) and how wide.
+/// Returns the columns that are shown (`None`: the mark for those left out) and their widths.
 fn fit(mut widths: Vec<usize>, room: usize) -> (Vec<Option<usize>>, Vec<usize>) {
     let total =
         |widths: &[usize]| widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
     let mut kept: Vec<Option<usize>> = (0..widths.len()).map(Some).collect();
-    // The widest first, down to a common width.
+    // The widest columns shrink first, down to a common width.
     let mut most = widths.iter().copied().max().unwrap_or(0);
     while total(&widths) > room && most > NARROWEST {
         most -= 1;
@@ -183,12 +175,12 @@ fn fit(mut widths: Vec<usize>, room: usize) -> (Vec<Option<usize>>, Vec<usize>) 
                 let middle = kept.len() / 2;
                 (kept[middle], widths[middle]) = (None, 1);
             }
-            // The last column says more than the mark.
+            // The last column shows more than the mark would.
             Some(mark) if kept.len() == 2 => {
                 kept.remove(mark);
                 widths.remove(mark);
             }
-            // From the longer side.
+            // Columns are removed from the longer side.
             Some(mark) if mark > 0 && mark > kept.len() - 1 - mark => {
                 kept.remove(mark - 1);
                 widths.remove(mark - 1);

@@ -5,7 +5,7 @@
 use super::symbols::{subscript, superscript};
 use crate::text::columns;
 
-/// Rows below each other, the columns aligned.
+/// Returns the rows below each other, with aligned columns.
 pub(super) fn in_rows(rows: &[Vec<&str>], open: &str, close: &str) -> String {
     let width = |text: &str| columns(text);
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -28,7 +28,7 @@ pub(super) fn in_rows(rows: &[Vec<&str>], open: &str, close: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// In brackets unless it is one thing.
+/// Puts brackets around `text` unless it is a single operand.
 pub(super) fn grouped(text: &str) -> String {
     let text = text.trim();
     let one = text
@@ -47,7 +47,6 @@ fn superscript_or_mark(c: char) -> bool {
     "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ₀₁₂₃₄₅₆₇₈₉∞′∂".contains(c) || ('\u{300}'..'\u{370}').contains(&c)
 }
 
-/// Whether one pair of brackets holds all of it.
 fn is_bracketed(text: &str) -> bool {
     let Some(inner) = text
         .strip_prefix('(')
@@ -62,7 +61,7 @@ fn is_bracketed(text: &str) -> bool {
     })
 }
 
-/// An exponent (`up`) or an index.
+/// An exponent when `up`, else an index.
 pub(super) fn raised(text: &str, up: bool) -> String {
     let packed: String = text.split(' ').collect();
     let small = if up {

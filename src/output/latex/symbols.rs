@@ -1,8 +1,7 @@
 //! Commands of LaTeX and the characters they stand for.
 //!
-//! Tables only. A command that is missing makes its whole formula stay as it is written.
+//! Tables only. A formula with a command that is missing here is shown as its source.
 
-/// The character of a command.
 pub(super) fn symbol(command: &str) -> Option<&'static str> {
     SYMBOLS
         .iter()
@@ -10,7 +9,6 @@ pub(super) fn symbol(command: &str) -> Option<&'static str> {
         .map(|(_, sign)| *sign)
 }
 
-/// Whether a command is the name of a function.
 pub(super) fn named_function(command: &str) -> bool {
     const NAMES: &str = " arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lg lim liminf \
                          limsup ln log \
@@ -18,7 +16,6 @@ pub(super) fn named_function(command: &str) -> bool {
     NAMES.contains(&format!(" {command} "))
 }
 
-/// The mark that a command sets over a letter.
 pub(super) fn accent(command: &str) -> Option<char> {
     Some(match command {
         "hat" | "widehat" => '\u{302}',
@@ -32,7 +29,6 @@ pub(super) fn accent(command: &str) -> Option<char> {
     })
 }
 
-/// The letters of sets of numbers.
 pub(super) fn double_struck(letter: &str) -> Option<&'static str> {
     Some(match letter {
         "C" => "ℂ",
@@ -49,7 +45,7 @@ pub(super) fn double_struck(letter: &str) -> Option<&'static str> {
     })
 }
 
-/// `text` as an exponent, when there is a small form of each of its characters.
+/// `text` as an exponent, when each of its characters has a superscript form.
 pub(super) fn superscript(text: &str) -> Option<String> {
     small(
         text,
@@ -58,7 +54,7 @@ pub(super) fn superscript(text: &str) -> Option<String> {
     )
 }
 
-/// `text` as an index, when there is a small form of each of its characters.
+/// `text` as an index, when each of its characters has a subscript form.
 pub(super) fn subscript(text: &str) -> Option<String> {
     small(
         text,

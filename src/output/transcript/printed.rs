@@ -1,19 +1,19 @@
-//! Printed text as a saved notebook has it: what a reader would have seen in the end, with its colours.
+//! Printed text as in a saved notebook: what a reader would have seen in the end, with its colours.
 //!
-//! As the transcript, but colours stay, newlines at the end too, and only the beginning is kept of what is too long.
-//! JupyterLab stores it so: of a progress bar, its last state.
+//! Differs from the transcript: colours and newlines at the end stay, and of a long text only the beginning is kept.
+//! JupyterLab stores streams the same way: of a progress bar, its last state.
 
 use super::Page;
 use super::rows::Rows;
 use super::store::Store;
 use crate::output::sequence::Sequences;
 
-/// One output of a cell to one of its streams.
+/// One `stream` output of a cell.
 #[derive(Debug)]
 pub(crate) struct Printed(Page);
 
 impl Printed {
-    /// Nothing yet; the first `limit` bytes are kept.
+    /// Creates an empty output that keeps the first `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Printed(Page {
             rows: Rows::default(),
@@ -28,12 +28,12 @@ impl Printed {
         sequences.push(bytes, |piece| self.0.apply(piece));
     }
 
-    /// More was printed than is kept.
+    /// True when more was printed than is kept.
     pub(crate) fn is_cut(&self) -> bool {
         self.0.store.has_dropped()
     }
 
-    /// The text: its final part, and the rows that may still change.
+    /// The final text, and the rows that may still change.
     pub(crate) fn parts(&self) -> (&str, String) {
         let mut rest = Store::beginning(usize::MAX);
         if !self.is_cut() {
@@ -42,7 +42,7 @@ impl Printed {
         (self.0.store.head(), rest.head().to_owned())
     }
 
-    /// Bytes of it, at most so many.
+    /// Bytes of the text, at most the limit.
     pub(crate) fn length(&self) -> usize {
         self.0.store.head().len() + usize::try_from(self.0.rows.length()).unwrap_or(0)
     }

@@ -1,8 +1,8 @@
-//! The rows a cell can still change: its last ones, with a cursor.
+//! The rows that a cell can still change: its last ones, with a cursor.
 //!
-//! A row that is only appended to stays a string; the first time something is written over it, it becomes a list of
-//! columns. Rows that leave the window go to the store and are final. Where colours are kept, each row begins and ends
-//! without one, and each column has its own.
+//! A row that is only appended to is a string; the first write over it turns it into a list of columns. Rows that
+//! leave the window are moved to the store and are final. Where colours are kept, each row begins and ends without a
+//! style, and each column has its own.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -13,39 +13,33 @@ use crate::text::character_columns;
 
 /// Rows that can still be changed.
 const WINDOW: usize = 128;
-/// A row longer than this (bytes) or the whole window bigger than this gives its beginning to the store.
+/// A longer row (bytes), or a larger window, moves its beginning to the store.
 const LONGEST: usize = 64 * 1024;
-/// Movements to the right stop here, so that a short sequence cannot make a long line.
+/// Rightmost column that movements reach, so that a short sequence cannot make a long line.
 const RIGHTMOST: usize = 512;
 
-/// The window and the cursor in it. There is always a row at the cursor.
+/// The window and its cursor. A row always exists at the cursor.
 #[derive(Debug)]
 pub(super) struct Rows {
     rows: VecDeque<Row>,
-    /// Index of the cursor's row.
+    /// Index of the cursor's row in the window.
     row: usize,
     /// The cursor's column; `None` at the end of the row.
     column: Option<usize>,
-    /// Bytes or columns in the window, roughly.
     size: usize,
-    /// What is written now has it.
     style: Style,
 }
 
 #[derive(Debug)]
 enum Row {
-    /// Never written over.
     Text(String),
-    /// One entry a column.
     Columns(Vec<Column>),
 }
 
-/// What stands in a column.
 #[derive(Debug, Clone)]
 struct Column {
-    /// `None`: the right part of a wide character or a tab.
+    /// `None` for the right part of a wide character or a tab.
     character: Option<char>,
-    /// Combining characters on it.
     marks: Option<Box<str>>,
     style: Style,
 }
@@ -69,10 +63,9 @@ impl Default for Rows {
 }
 
 impl Rows {
-    /// Writes text with newlines at the cursor.
     pub(super) fn write(&mut self, text: &str, store: &mut Store) {
         let mut rest = text;
-        // Asked once only: what is left after the first answer is never more than the window.
+        // One check is enough: after the first success the rest is never more than the window.
         let mut bulk = true;
         while let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) {
             if bulk && self.appending() {
@@ -88,7 +81,7 @@ impl Rows {
         self.write_in_row(rest, store);
     }
 
-    /// A line of its own, after which the next text starts a new line.
+    /// Writes `text` on a line of its own; the next text starts a new line.
     pub(super) fn own_line(&mut self, text: &str, store: &mut Store) {
         self.fresh_line(store);
         self.write_in_row(text, store);
@@ -104,7 +97,7 @@ impl Rows {
         }
     }
 
-    /// What is written from here on has the style that these parameters of `CSI … m` make of the one before.
+    /// Applies the parameters of `CSI … m` to the current style.
     pub(super) fn style(&mut self, parameters: &str) {
         self.style = self.style.then(parameters);
         let row = self.row;
@@ -138,7 +131,7 @@ impl Rows {
     pub(super) fn right(&mut self, count: usize) {
         self.fix_column();
         self.column = self.column.map(|column| {
-            // A cursor already further right, after a long line, stays.
+            // A cursor that is further right, after a long line, does not move.
             (column + count).min(RIGHTMOST).max(column)
         });
     }
@@ -170,7 +163,6 @@ impl Rows {
         self.rows.truncate(self.row + 1);
     }
 
-    /// Adds the rows to `store` as they stand.
     pub(super) fn write_to(&self, store: &mut Store) {
         for (index, row) in self.rows.iter().enumerate() {
             if index > 0 {
@@ -180,19 +172,19 @@ impl Rows {
         }
     }
 
-    /// Bytes that [`Rows::write_to`] adds.
+    /// Bytes that [`Rows::write_to`] appends.
     pub(super) fn length(&self) -> u64 {
         let bytes: usize = self.rows.iter().map(Row::length).sum();
         (bytes + self.rows.len() - 1) as u64
     }
 
-    /// Bytes and columns held.
+    /// Approximate size in bytes and columns.
     #[cfg(test)]
     pub(super) fn size(&self) -> usize {
         self.rows.iter().map(Row::size).sum()
     }
 
-    /// True when text goes to the end of the last row.
+    /// True when the cursor is at the end of the last row.
     fn appending(&self) -> bool {
         self.row + 1 == self.rows.len()
             && match self.column {
@@ -201,7 +193,7 @@ impl Rows {
             }
     }
 
-    /// Text of more lines than the window holds goes to the store directly. False: it is shorter.
+    /// Moves text of more lines than the window holds directly to the store. Returns false when it is shorter.
     fn bulk(&mut self, rest: &mut &str, store: &mut Store) -> bool {
         if !self.style.is_none() {
             return false;
@@ -228,7 +220,6 @@ impl Rows {
         }
     }
 
-    /// The first row is final.
     fn retire(&mut self, store: &mut Store) {
         if let Some(row) = self.rows.pop_front() {
             self.size = self.size.saturating_sub(row.size());
@@ -238,7 +229,6 @@ impl Rows {
         }
     }
 
-    /// Writes text without newlines.
     fn write_in_row(&mut self, text: &str, store: &mut Store) {
         if text.is_empty() {
             return;
@@ -261,14 +251,14 @@ impl Rows {
         }
     }
 
-    /// Brings the window back under its size: rows above the cursor go first, then the beginning of the last row.
+    /// Reduces the window to its limit: rows above the cursor are moved first, then the beginning of the last row.
     fn shrink(&mut self, store: &mut Store) {
         self.size = self.rows.iter().map(Row::size).sum();
         while self.size > LONGEST / 2 && self.row > 0 {
             self.retire(store);
         }
         if self.size > LONGEST && self.rows.len() == 1 {
-            // The line goes on behind what is now final; a carriage return leads back to here only.
+            // The line continues after its final part; a carriage return leads back to here only.
             self.rows[0].write_to(store);
             *self = Rows {
                 style: std::mem::take(&mut self.style),
@@ -316,14 +306,13 @@ impl Rows {
         self.column = Some(at);
     }
 
-    /// Makes the cursor's column a number.
+    /// Resolves the cursor's column to a number.
     fn fix_column(&mut self) {
         if self.column.is_none() {
             self.column = Some(self.rows[self.row].width());
         }
     }
 
-    /// The cursor's row as columns.
     fn columns(&mut self) -> &mut Vec<Column> {
         let row = &mut self.rows[self.row];
         if let Row::Text(text) = row {
@@ -362,7 +351,7 @@ impl Row {
         }
     }
 
-    /// The text; blanks at the end of a row that was written over are what erased something.
+    /// The row's text; in a row that was written over, blanks at the end are erased text and are left out.
     fn text(&self) -> Cow<'_, str> {
         match self {
             Row::Text(text) if has_styles(text) && !Style::ends(text) => {
@@ -393,13 +382,12 @@ impl Row {
         store.push(&self.text());
     }
 
-    /// Bytes of the text.
     fn length(&self) -> usize {
         self.text().len()
     }
 }
 
-/// Columns `c` takes when it stands in column `at`.
+/// Columns that `c` takes at column `at`.
 fn advance(at: usize, c: char) -> usize {
     match c {
         '\t' => 8 - at % 8,
@@ -407,7 +395,7 @@ fn advance(at: usize, c: char) -> usize {
     }
 }
 
-/// A row that is a text has an escape only where a style is.
+/// A text row has an escape character only where a style is set.
 fn has_styles(text: &str) -> bool {
     memchr::memchr(0x1b, text.as_bytes()).is_some()
 }
@@ -448,7 +436,7 @@ fn columns_of(text: &str) -> Vec<Column> {
     columns
 }
 
-/// Puts a character without width on the character before column `at`; a few of them only.
+/// Adds a combining character to the character before column `at`, up to a few.
 fn add_mark(columns: &mut [Column], at: usize, mark: char) {
     const MOST: usize = 64;
     let end = at.min(columns.len());
@@ -465,7 +453,7 @@ fn add_mark(columns: &mut [Column], at: usize, mark: char) {
     }
 }
 
-/// A wide character that column `at` would cut in two becomes blanks.
+/// Replaces a wide character that column `at` would split with blanks.
 fn blank_halves(columns: &mut [Column], at: usize) {
     if columns
         .get(at)

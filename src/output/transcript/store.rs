@@ -1,11 +1,13 @@
 //! Final text: all of it up to a limit, beyond that its first and last half.
+//!
+//! In: pieces of text that are final. Out: head, tail, and the sizes of the whole. Absent on purpose: rows that may
+//! change.
 
-/// Head and tail of a text that only grows.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     head: String,
     head_limit: usize,
-    /// The text after `head`; its beginning is dropped now and then.
+    /// The text after `head`; its beginning is dropped from time to time.
     tail: String,
     tail_limit: usize,
     /// Bytes dropped between head and tail.
@@ -21,7 +23,7 @@ pub(super) struct Store {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) bytes: u64,
-    /// Code points.
+    /// In code points.
     pub(super) characters: u64,
     pub(super) lines: u64,
 }
@@ -42,7 +44,7 @@ impl Store {
         }
     }
 
-    /// Keeps the beginning only.
+    /// Creates a store that keeps only the beginning of the text.
     pub(super) fn beginning(limit_bytes: usize) -> Self {
         Store {
             head_limit: limit_bytes,
@@ -51,12 +53,10 @@ impl Store {
         }
     }
 
-    /// What is kept of the beginning.
     pub(super) fn head(&self) -> &str {
         &self.head
     }
 
-    /// Something was dropped.
     pub(super) fn has_dropped(&self) -> bool {
         self.dropped > 0
     }
@@ -65,7 +65,7 @@ impl Store {
         let bytes = text.as_bytes();
         let newlines = memchr::memchr_iter(b'\n', bytes).count();
         self.bytes += bytes.len() as u64;
-        // A byte that does not continue a character starts one.
+        // Every byte that does not continue a character starts one.
         self.characters += bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
         self.newlines += newlines as u64;
         let ending = bytes.len() - text.trim_end_matches('\n').len();
@@ -103,7 +103,6 @@ impl Store {
         }
     }
 
-    /// Bytes pushed.
     pub(super) fn pushed(&self) -> u64 {
         self.bytes
     }
@@ -125,13 +124,13 @@ impl Store {
         self.dropped > 0 || self.totals().bytes > (self.head_limit + self.tail_limit) as u64
     }
 
-    /// Bytes held.
+    /// Bytes held in memory.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.head.len() + self.tail.len()
     }
 
-    /// The text without newlines at its end, when nothing is missing.
+    /// Returns the text without newlines at its end, when nothing is missing.
     pub(super) fn whole(&self) -> Option<String> {
         if self.is_cut() {
             return None;
@@ -141,7 +140,7 @@ impl Store {
         Some(text)
     }
 
-    /// What is kept of a cut text, at line boundaries where there are some near.
+    /// Returns head and tail of a cut text, at line boundaries where there are some near.
     pub(super) fn ends(&self) -> (&str, &str) {
         let head = match self.head.rfind('\n') {
             Some(at) if at >= self.head.len() / 2 => &self.head[..at],

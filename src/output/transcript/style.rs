@@ -1,18 +1,19 @@
-//! The style of text (colours, bold, …) as a terminal has it after `CSI … m`: the sequences that make it, from none.
+//! The style of text (colours, bold, …) that a terminal has after `CSI … m`, as the sequences that produce it from
+//! none.
+//!
+//! In: parameters of SGR sequences. Out: styles. Pure.
 
 use std::sync::Arc;
 
-/// Ends every style.
 pub(super) const RESET: &str = "\x1b[0m";
 
-/// Bytes of the sequences of one style; of more, only the last counts.
+/// Longest list of sequences of one style, in bytes; beyond that only the last counts.
 const LONGEST: usize = 128;
 
-/// A style.
+/// The sequences that set the style; `None` for no style.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Style(Option<Arc<str>>);
 
-/// What a sequence sets.
 #[derive(PartialEq, Eq)]
 enum Sets {
     Foreground,
@@ -21,26 +22,25 @@ enum Sets {
 }
 
 impl Style {
-    /// None.
     pub(super) const NONE: Style = Style(None);
 
     pub(super) fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The sequences that make it.
+    /// The sequences that set the style.
     pub(super) fn text(&self) -> &str {
         self.0.as_deref().unwrap_or_default()
     }
 
-    /// Writes what ends it.
+    /// Appends the reset when a style is set.
     pub(super) fn leave(&self, text: &mut String) {
         if !self.is_none() {
             text.push_str(RESET);
         }
     }
 
-    /// The one that a sequence with these parameters makes of it.
+    /// Returns the style after a sequence with these parameters.
     pub(super) fn then(&self, parameters: &str) -> Style {
         let (first, rest) = parameters.split_once(';').unwrap_or((parameters, ""));
         if first.trim_start_matches('0').is_empty() {
@@ -57,7 +57,7 @@ impl Style {
             other != parameters && (sets == Sets::Other || self::sets(other) != sets)
         };
         text.extend(before.filter(stays));
-        // The usual colour is none where nothing else may have set one.
+        // The default colour is no style where nothing else may have set one.
         if !(text.is_empty() && matches!(parameters, "39" | "49")) {
             text.push_str(&format!("\x1b[{parameters}m"));
         }
@@ -67,7 +67,7 @@ impl Style {
         Style((!text.is_empty()).then(|| text.into()))
     }
 
-    /// True when no style is in force behind `text`.
+    /// True when no style is in force after `text`.
     pub(super) fn ends(text: &str) -> bool {
         let last = text.rfind("\x1b[").map_or("", |at| &text[at + 2..]);
         let parameters = last

@@ -4,7 +4,6 @@ use super::*;
 use crate::properties;
 use proptest::prelude::*;
 
-/// A PNG of one colour.
 fn png(
     width: u32,
     height: u32,
@@ -53,7 +52,6 @@ fn webp() -> Vec<u8> {
     out
 }
 
-/// A JPEG of 8 by 8 grey pixels.
 const JPEG: &[u8] = include_bytes!("../../../tests/data/pictures/grey.jpg");
 
 #[test]
@@ -123,7 +121,7 @@ fn each_format_gives_its_pixels() {
 
 #[test]
 fn what_is_too_large_is_not_decoded() {
-    // A header that tells of 60000 by 60000 pixels, and nothing after it.
+    // A header that states 60000 by 60000 pixels, without data.
     let mut bomb = png(1, 1, png::ColorType::Grayscale, png::BitDepth::Eight, &[0]);
     bomb[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
     let sum = crc(&bomb[12..29]);

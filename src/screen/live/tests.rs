@@ -37,7 +37,7 @@ impl Screen {
         self.parser.process(bytes);
     }
 
-    /// Every row from the oldest on, without trailing blanks, up to the last that is not empty.
+    /// All rows, the oldest first, without trailing blanks, up to the last that is not empty.
     fn rows(&mut self) -> Vec<String> {
         let screen = self.parser.screen_mut();
         let width = self.size.columns;
@@ -57,7 +57,7 @@ impl Screen {
         rows
     }
 
-    /// Re-wraps what is there; the cursor stays behind the last character, where a live region leaves it.
+    /// Re-wraps the rows; the cursor stays after the last character, where a live region leaves it.
     fn resize(&mut self, size: TerminalSize) {
         let rows = self.rows();
         let cursor_fresh = self.parser.screen().cursor_position().1 == 0;
@@ -98,13 +98,13 @@ fn pieces<'t>(text: &'t str, cuts: &'t [usize]) -> impl Iterator<Item = &'t str>
     })
 }
 
-/// Streams `text` onto a terminal; the n-th delta sees the n-th size.
+/// Streams `text` onto a terminal; the n-th delta is drawn at the n-th size.
 fn play(text: &str, cuts: &[usize], sizes: &[TerminalSize], look: Appearance) -> Screen {
     let mut screen = Screen::new(sizes[0]);
     let mut stream = MarkdownStream::new(look);
     let mut region = LiveRegion::new(look.colour);
     let mut draw = |stream: &mut MarkdownStream, screen: &mut Screen| {
-        // Re-wrapped rows that leave the screen cannot be taken back: stay well below its height.
+        // Re-wrapped rows that leave the screen cannot be changed any more, so the text stays well below its height.
         let ceiling = usize::from(screen.size.rows) / 6;
         let frame = stream.frame(screen.size.columns.into(), ceiling);
         let bytes = region.draw(&frame.settled, &frame.live, screen.size);
@@ -170,7 +170,7 @@ proptest! {
         prop_assert_eq!(screen.rows(), expected(&text, width, look));
     }
 
-    /// A low ceiling freezes rows; a changing width re-wraps the live ones. Every word is there once.
+    /// A low limit freezes rows; a changing width re-wraps the live ones. Every word is shown once.
     #[test]
     fn resizing_loses_and_repeats_nothing(
         count in 1usize..80,
@@ -260,7 +260,6 @@ fn only_our_own_sequences_come_out() {
     );
 }
 
-/// Prose, lists, code and tables as models write them.
 fn mixed(bytes: usize) -> String {
     let part = include_str!("../../../tests/data/markdown/typical.md");
     part.repeat(bytes / part.len() + 1)

@@ -1,4 +1,4 @@
-//! What is frontmatter, what its keys say, and what is refused.
+//! Detection, keys and refusals of frontmatter.
 
 use super::*;
 use proptest::prelude::*;
@@ -138,7 +138,7 @@ proptest! {
             words.iter().map(|word| format!("  - \"{word}\"\n")).collect::<String>());
         let found = split(&yaml).frontmatter.unwrap().unwrap();
         prop_assert_eq!(found.words("list"), words.clone());
-        // `null` and `~` alone are YAML's nothing.
+        // `null` and `~` alone are YAML's null.
         if words.len() > 1 {
             prop_assert_eq!(found.words("allowed-tools"), words);
         }

@@ -1,4 +1,4 @@
-//! Terminals by what their environment says.
+//! Terminals by their environment.
 
 use super::*;
 
@@ -43,13 +43,13 @@ fn terminals_by_their_variables() {
     check(&[("KONSOLE_VERSION", "230400")], Method::Kitty);
     check(&[("KONSOLE_VERSION", "210400")], BLOCKS);
     check(&[("KONSOLE_VERSION", "new")], BLOCKS);
-    // Started from kitty, but another terminal.
+    // Started from kitty, in another terminal.
     check(
         &[("TERM_PROGRAM", "vscode"), ("KITTY_WINDOW_ID", "1")],
         BLOCKS,
     );
     check(&[("VTE_VERSION", "7600"), ("KITTY_WINDOW_ID", "1")], BLOCKS);
-    // Something stands between, and lets nothing through.
+    // A multiplexer that passes nothing through.
     check(&[("STY", "1.tty"), ("KITTY_WINDOW_ID", "1")], BLOCKS);
     check(&[("ZELLIJ", "0"), ("TERM", "xterm-kitty")], BLOCKS);
     check(
@@ -80,9 +80,9 @@ fn terminals_that_draw_sixels() {
     check(&[xterm, mlterm, ("VTE_VERSION", "7600")], BLOCKS);
     check(&[("TERM", "alacritty"), mlterm], BLOCKS);
     check(&[("TERM", "xterm-kitty"), mlterm], Method::Kitty);
-    // xterm may, and does not say so.
+    // xterm may draw sixels, but does not report it.
     check(&[xterm, ("XTERM_VERSION", "XTerm(379)")], BLOCKS);
-    // What stands between does not hand them on.
+    // Multiplexers do not pass sixels on.
     check(&[("TERM", "foot"), ("STY", "1.tty")], BLOCKS);
     check(&[("TERM", "foot"), ("ZELLIJ", "0")], BLOCKS);
     check(&[("TERM", "screen.mlterm"), mlterm], BLOCKS);
