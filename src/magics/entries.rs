@@ -25,7 +25,6 @@ pub(super) const COPY: Magic = Magic {
     }),
 };
 
-/// `hide` or `show`.
 pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'static str) -> Magic {
     Magic {
         name,
@@ -68,7 +67,7 @@ fn hide_or_show(
     }])
 }
 
-/// `8` or `3-5`, from 1 on, not backwards.
+/// Parses `8` or `3-5`: from 1 on, not backwards.
 fn range(word: &str) -> Option<RangeInclusive<u32>> {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

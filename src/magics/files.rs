@@ -81,7 +81,7 @@ fn export(_: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect
     }])
 }
 
-/// Splits off a leading `-f`: whether there is one, and the name.
+/// Splits off a leading `-f`; returns whether it was there, and the name.
 fn forced(rest: &str) -> (bool, &str) {
     match rest.strip_prefix("-f") {
         Some(name) if name.is_empty() || name.starts_with(char::is_whitespace) => {
@@ -91,7 +91,7 @@ fn forced(rest: &str) -> (bool, &str) {
     }
 }
 
-/// The name of a notebook: `a` and `a.v2` get the suffix, `a.ipynb` has it.
+/// Returns the name of a notebook: `a` and `a.v2` get the suffix, `a.ipynb` has it.
 fn with_suffix(name: &str) -> String {
     let has = name
         .rsplit_once('.')

@@ -26,8 +26,8 @@ const KEYS: &[KeyAction] = &[
     KeyAction::Unfold,
 ];
 
-/// The page that explains the command or setting `name`, all of `groups` when it is empty, or the keys. None when
-/// there is nothing of that name.
+/// Returns the page of the command or setting `name`, of all `groups` when the name is empty, or of the keys;
+/// `None` for an unknown name.
 pub(super) fn page(
     name: &str,
     groups: &[(&'static str, &'static [Magic])],
@@ -81,7 +81,7 @@ fn everything(groups: &[(&'static str, &'static [Magic])], keymap: &Keymap) -> P
     Page { sections }
 }
 
-/// The first chord of an action, and what it does.
+/// Returns the first chord of an action, and what the action does.
 fn key(action: KeyAction, keymap: &Keymap) -> Option<Vec<String>> {
     let what = KeyAction::rows().find(|it| it.action == action)?.help;
     let chord = keymap.bindings_of(action).next()?.chord.to_string();
@@ -136,7 +136,7 @@ fn explained(typed: &str, help: &str, meanings: Vec<Vec<String>>, more: &str) ->
     Page { sections }
 }
 
-/// Every action of the editor with its chords; chords set by the user are marked.
+/// Lists every action of the editor with its chords; marks chords that the user set.
 fn keys(keymap: &Keymap) -> Page {
     let mut sections: Vec<Section> = Vec::new();
     for (title, rows) in GROUPS {

@@ -6,31 +6,25 @@ use crate::agent::AgentCapabilities;
 use crate::config::{AgentChoice, AgentCommand, Choices, Keymap, Provenance};
 use crate::text::Page;
 
-/// Session state that a command may read.
 #[derive(Debug)]
 pub struct MagicContext<'a> {
-    /// The choices in force.
     pub choices: &'a Choices,
     /// The sources of the choices that the session began with, and the settings files.
     pub provenance: &'a Provenance,
-    /// What the editor's keys do.
     pub keys: &'a Keymap,
     pub agent: &'a AgentCapabilities,
 }
 
-/// Carried out by the session, in order.
+/// An effect of a command; the session carries them out in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MagicEffect {
     Print(String),
-    /// Show a note.
     Note(String),
-    /// Show this page: help, or the settings.
     ShowPage(Page),
     /// List the themes for code; this one is in force.
     ListThemes(String),
     /// Answer with this agent from now on.
     UseAgent(AgentChoice),
-    /// Show what the agent reported about itself.
     DescribeAgent,
     /// Put these choices into force.
     ApplyChoices(Box<Choices>),
@@ -55,84 +49,66 @@ pub enum MagicEffect {
     ListModels(String),
     /// Warn when the agent does not list this model.
     CheckModel(String),
-    /// Take entries out of the conversation, or back in.
+    /// Hide entries from the conversation, or restore them.
     Hide {
-        /// Their In numbers.
         lines: Vec<RangeInclusive<u32>>,
-        /// True: out of the conversation.
+        /// True hides.
         hidden: bool,
     },
-    /// Take the last exchange out of the conversation.
     Undo,
-    /// The same, and send its prompt again.
+    /// Undo the last exchange and send its prompt again.
     Retry,
-    /// Print the conversation so far.
     ShowHistory,
-    /// Save the session as a notebook.
     Save {
         /// As typed, with its suffix; `None`: the startup notebook.
         file: Option<String>,
-        /// Replace an existing file.
         force: bool,
     },
-    /// Run a notebook or script.
     LoadFile(String),
-    /// Work on a notebook in place; empty: list the cells of the one that is open.
+    /// Open a notebook in place; empty: list the cells of the open one.
     OpenNotebook(String),
     /// Put a cell of the open notebook into the editor.
     EditCell(usize),
-    /// Stop working on the open notebook.
     CloseNotebook,
     /// Write the session in the form the suffix names.
     Export {
-        /// As typed.
         file: String,
-        /// Replace an existing file.
         force: bool,
     },
-    /// Put something into the clipboard.
     Copy(CopyTarget),
     /// Show the whole of a long output; an empty id lists them.
     ShowOutput(String),
-    /// List the skills.
     ListSkills,
-    /// Print tokens and limits.
     ShowUsage,
-    /// Set one of the agent's own options; without a value, or without both, print what there is.
+    /// Set one of the agent's own options; without a value, or without both, print the options.
     ChooseOption {
         /// May be empty.
         name: String,
         /// May be empty.
         value: String,
     },
-    /// Log in this way; without one, print how.
+    /// Log in by this method; without one, list the methods.
     Login(Option<String>),
-    /// Name the session.
     Rename(String),
-    /// Prompts instead of cells in the editor, and back.
+    /// Switch the editor between cells and prompts.
     TogglePrompts,
-    /// Commands of the shell instead of cells in the editor, and back.
+    /// Switch the editor between cells and shell commands.
     ToggleShell,
-    /// Let the user pick the session to go on with.
     PickSession,
-    /// End the session here and go on with the one of this number or name.
+    /// End the session here and resume the one with this number or name.
     Resume(String),
-    /// End the session here and begin an empty one, with this name.
+    /// End the session here and begin an empty one with this name.
     NewSession(Option<String>),
-    /// Run cells of the record again.
     Replay(ReplayRequest),
-    /// Step the interpreter between cells.
     Step(StepRequest),
-    /// Interrupt what runs.
     Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,
 }
 
-/// A step of the interpreter between cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepRequest {
-    /// No step: list the possible ones.
+    /// No step: list the checkpoints.
     List,
     /// To before the cell with this number, or before the last one.
     Back(Option<u32>),
@@ -142,9 +118,8 @@ pub enum StepRequest {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyTarget {
-    /// The last answer.
     Answer,
-    /// Its Python blocks.
+    /// The Python blocks of the last answer.
     Code,
     /// A cell, or the answer of an exchange, by its In number.
     Entry(u32),
@@ -152,7 +127,7 @@ pub enum CopyTarget {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayRequest {
-    /// In numbers; none: all that ran in an interpreter that is gone.
+    /// In numbers; empty: all cells that ran in an interpreter that is gone.
     pub lines: Vec<RangeInclusive<u32>>,
     /// List the cells instead of running them.
     pub show: bool,
@@ -160,13 +135,12 @@ pub struct ReplayRequest {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviewKind {
-    /// All of it, with sizes.
+    /// The whole context, with sizes.
     Context,
-    /// The tools it would offer, and where each is named.
+    /// The tools on offer, and where each is named.
     Tools,
 }
 
-/// A command for help and completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandUsage {
     /// The words after `%ipycodex`.
@@ -175,7 +149,6 @@ pub struct CommandUsage {
     pub help: String,
 }
 
-/// A command.
 #[derive(Debug)]
 pub(super) struct Magic {
     /// The word after `%ipycodex`.
@@ -194,7 +167,7 @@ pub(super) enum Run {
     /// The effect of a command that takes no arguments.
     Alone(fn() -> MagicEffect),
     /// # Errors
-    /// The one line to show.
+    /// Returns the one line to show.
     With(fn(&Magic, &str, &MagicContext<'_>) -> Result<Vec<MagicEffect>, String>),
 }
 

@@ -55,7 +55,7 @@ fn run(_: &Magic, rest: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect
     }
 }
 
-/// `[-e K=V]… [--] COMMAND ARG…`.
+/// Parses `[-e K=V]… [--] COMMAND ARG…`.
 fn command(mut words: &[&str]) -> Result<AgentCommand, String> {
     let mut variables = Vec::new();
     while let ["-e" | "--env", rest @ ..] = words {

@@ -1,8 +1,8 @@
 //! The table of `%ipycodex` commands.
 //!
 //! A command is a pure function of its arguments and a [`MagicContext`]; it returns [`MagicEffect`]s, which the
-//! session, one layer above, carries out. A new command is a row in `GROUPS`, with a file of its own if it is long; a
-//! setting has a command by its row in the table of settings.
+//! session, one layer above, carries out. A new command is a row in `GROUPS`, with a file of its own if it is long;
+//! a setting gets a command through its row in the table of settings.
 
 mod cells;
 mod entries;
@@ -170,7 +170,7 @@ fn magics() -> impl Iterator<Item = &'static Magic> {
 /// Runs a command line: the text after `%ipycodex`.
 ///
 /// # Errors
-/// The one line to show for an unknown command or a bad value.
+/// Returns the one line to show for an unknown command or a bad value.
 pub fn run(line: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let line = line.trim();
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -195,7 +195,7 @@ pub fn run(line: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect>, Stri
     }
 }
 
-/// Every command, the settings first.
+/// Returns every command, the settings first.
 pub fn commands() -> impl Iterator<Item = CommandUsage> {
     let others = magics().map(|magic| CommandUsage {
         name: magic.name.to_owned(),
@@ -210,9 +210,7 @@ pub fn commands() -> impl Iterator<Item = CommandUsage> {
 pub enum CommandValues {
     /// One of these words.
     Words(Vec<&'static str>),
-    /// The name of a command.
     Commands,
-    /// A model the agent has.
     Models,
     /// The number of a session.
     Sessions,

@@ -14,7 +14,7 @@ use crate::config::{Choices, SETTINGS, Setting, SettingValues, TakesEffect};
 use crate::text::similar::did_you_mean;
 use crate::text::{Page, Section};
 
-/// Most characters of the possible values in a usage line; longer lists are on the page of the setting only.
+/// Most characters of the possible values in a usage line; longer lists are only on the setting's page.
 const IN_USAGE: usize = 12;
 
 const HOW_TO_SET: &str = "`%ipycodex think h` sets for this session, `%ipycodex set think h` for good; `%ipycodex help \
@@ -28,12 +28,12 @@ pub(super) const SET: Magic = Magic {
     run: Run::With(set),
 };
 
-/// The settings with a command of their own.
+/// Returns the settings that have a command of their own.
 pub(super) fn commands() -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().filter(|row| row.when == TakesEffect::Now)
 }
 
-/// The settings that `set` takes.
+/// Returns the settings that `set` takes.
 pub(super) fn settable() -> impl Iterator<Item = &'static Setting> {
     SETTINGS
         .iter()
@@ -61,7 +61,6 @@ pub(super) fn usage(row: &Setting) -> CommandUsage {
     }
 }
 
-/// Runs the command of a setting.
 pub(super) fn show_or_set(
     row: &Setting,
     value: &str,
@@ -100,7 +99,7 @@ pub(super) fn show_or_set(
     Ok(orders)
 }
 
-/// The note for a setting that the agent does not support.
+/// Returns the note for a setting that the agent does not support.
 pub fn format_no_effect(row: &Setting, able: &AgentCapabilities) -> String {
     format!(
         "`{}` has no effect with the agent `{}`",
@@ -108,12 +107,12 @@ pub fn format_no_effect(row: &Setting, able: &AgentCapabilities) -> String {
     )
 }
 
-/// The note for a value that holds for this session only.
+/// Returns the note for a value that holds for this session only.
 pub fn format_session_value(name: &str, value: &str) -> String {
     format!("for this session; `%ipycodex set {name} {value}` keeps it")
 }
 
-/// Every setting with value, source and help, and the settings files.
+/// Returns every setting with value, source and help, and the settings files.
 pub(super) fn listing(view: &MagicContext<'_>) -> Page {
     let rows = SETTINGS.iter().map(|row| {
         let value = text(&row.get(view.choices));
@@ -142,7 +141,7 @@ pub(super) fn listing(view: &MagicContext<'_>) -> Page {
     }
 }
 
-/// The listing for programs, as one line of JSON.
+/// Returns the listing for programs, as one line of JSON.
 pub(super) fn listing_as_json(view: &MagicContext<'_>) -> String {
     let settings = SETTINGS.iter().map(|row| {
         json!({
@@ -161,7 +160,7 @@ pub(super) fn listing_as_json(view: &MagicContext<'_>) -> String {
     .to_string()
 }
 
-/// One setting as it is shown: `think is l`.
+/// Returns a setting as it is shown: `think is l`.
 fn shown(row: &Setting, choices: &Choices) -> String {
     match text(&row.get(choices)) {
         value if value.is_empty() => format!("{} is not set", row.name),
@@ -175,7 +174,6 @@ fn text(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The error for an invalid value.
 fn wrong(row: &Setting, typed: &str) -> String {
     let (name, values) = (row.name, row.values());
     if values == SettingValues::Truth {
@@ -231,7 +229,7 @@ fn set(_: &Magic, rest: &str, view: &MagicContext<'_>) -> Result<Vec<MagicEffect
     Ok([keep].into_iter().chain(note).collect())
 }
 
-/// The line that shows a value in the settings file.
+/// Returns the line that shows a value in the settings file.
 pub fn format_saved_value(name: &str, value: Option<&Value>, file: &Path) -> String {
     let file = file.display();
     match value {

@@ -1,4 +1,4 @@
-//! Commands as data: a line in, orders or the error line out.
+//! Commands as data: a line in, effects or the error line out.
 
 mod pages;
 
@@ -14,7 +14,6 @@ fn choices() -> Choices {
     }
 }
 
-/// What a line orders.
 fn orders(line: &str) -> Result<Vec<MagicEffect>, String> {
     orders_with(line, &Keymap::default(), &AgentCapabilities::full("test"))
 }

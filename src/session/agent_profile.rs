@@ -1,6 +1,6 @@
 //! What the agent reports of itself outside of turns: commands, modes, options, and its title of the conversation.
 //!
-//! In: news. Out: the line that is shown at once, and the listing for `%ipycodex agent`. Pure.
+//! In: [`AgentUpdate`]s. Out: the line shown at once for each, and the listing for `%ipycodex agent`. Pure.
 
 use crate::agent::{AgentUpdate, ConfigOption, Descriptor};
 
@@ -13,7 +13,7 @@ pub(super) struct AgentProfile {
 }
 
 impl AgentProfile {
-    /// Takes news; the line to say of it.
+    /// Stores an update; returns the line that reports it to the user.
     pub(super) fn take(&mut self, news: AgentUpdate) -> Option<String> {
         match news {
             AgentUpdate::Commands(commands) => self.commands = commands,
@@ -29,17 +29,16 @@ impl AgentProfile {
         None
     }
 
-    /// The agent's commands.
     pub(super) fn commands(&self) -> &[Descriptor] {
         &self.commands
     }
 
-    /// The modes and options, the mode first.
+    /// Returns the modes and options, the mode first.
     pub(super) fn selections(&self) -> impl Iterator<Item = &ConfigOption> {
         self.modes.iter().chain(&self.options)
     }
 
-    /// `value` of `option` was chosen by the user: it is not news.
+    /// Stores a value that the user chose, so that the agent's confirmation is not reported as news.
     pub(super) fn choose(&mut self, option: &str, value: &str) {
         let mut all = self.modes.iter_mut().chain(&mut self.options);
         if let Some(selection) = all.find(|selection| selection.descriptor.id == option) {
@@ -47,7 +46,7 @@ impl AgentProfile {
         }
     }
 
-    /// A line each; empty when the agent has reported nothing.
+    /// Returns a line per command and option; empty when the agent has reported nothing.
     pub(super) fn listing(&self) -> String {
         let mut lines = Vec::new();
         lines.extend(self.title.iter().map(|title| format!("title: {title}")));

@@ -1,7 +1,7 @@
 //! The agent's turns: carries out the effects of prompts on the record, the runtime and the agent.
 //!
-//! Owns the agent, its recorded thread, and the turn in progress. A cancelled turn is over for the user at once; the
-//! agent may still be finishing it, and the next turn waits for that.
+//! Owns the agent, its recorded thread, and the turn in progress. A cancelled turn is over for the user at once;
+//! the agent may still be finishing it, and the next turn waits for that.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -33,21 +33,17 @@ use crate::session::runtimes::RuntimePeer;
 use crate::session::tool_return::ToolReturn;
 use crate::session::tools::{SkillRegistry, ToolOffer};
 
-/// The agent and the threads it keeps for us.
 pub(super) struct AgentTurns {
     pub(super) agent: AgentPeer,
     instructions: String,
-    /// More instructions, for agents that take tools.
     tool_instructions: String,
     thread: Option<RecordedThread>,
-    /// The thread is one of another process.
+    /// The thread was recorded by another process.
     thread_is_older: bool,
-    /// Missing capabilities that were reported to the user, each once.
+    /// Missing capabilities that were reported to the user; each is reported once.
     reported_missing: HashSet<&'static str>,
     pub(super) profile: AgentProfile,
-    /// The row of the exchange in progress.
     recorded_turn: Option<TurnKey>,
-    /// The turn the agent works on.
     running: Option<TurnId>,
     /// A stopped turn the agent has not ended yet.
     cancelling: Option<TurnId>,
@@ -69,7 +65,7 @@ impl AgentTurns {
         }
     }
 
-    /// Takes another agent: what is known of the old one's thread, and a turn it has not ended, goes with it.
+    /// Replaces the agent; drops the old one's recorded thread and any turn that it has not ended.
     pub(super) fn replace_agent(
         &mut self,
         connect: ConnectAgent,
@@ -81,28 +77,26 @@ impl AgentTurns {
         self.agent.replace(connect)
     }
 
-    /// Adds to the end of the instructions of every turn that can call tools.
+    /// Appends to the instructions of every turn that can call tools.
     pub(super) fn add_tool_instructions(&mut self, section: &str) {
         self.tool_instructions.push_str(section);
     }
 
-    /// The instructions about tools.
     pub(super) fn tool_instructions(&self) -> &str {
         &self.tool_instructions
     }
 
-    /// The turn the agent works on.
     pub(super) fn running(&self) -> Option<TurnId> {
         self.running
     }
 
-    /// Takes what the record knows of an earlier process's thread: its id and digest.
+    /// Sets the thread that an earlier process recorded: its id and digest.
     pub(super) fn set_recorded_thread(&mut self, thread: Option<RecordedThread>) {
         self.thread = thread;
         self.thread_is_older = true;
     }
 
-    /// The parts of a request beside the prompt.
+    /// Returns the parts of a request that do not come from the prompt.
     fn context<'a>(
         &'a mut self,
         setup: &'a SessionDeps,
@@ -141,32 +135,30 @@ impl AgentTurns {
         }
     }
 
-    /// The thread such an agent may go on with.
+    /// Returns the thread that an agent with these capabilities may continue.
     fn thread_for(&self, able: &AgentCapabilities) -> Option<&RecordedThread> {
         let thread = self.thread.as_ref();
         thread.filter(|_| able.resumes_threads || !self.thread_is_older)
     }
 
-    /// Replies to the agent in the turn it works on.
     pub(super) fn reply(&mut self, reply: AgentReply) {
         if let Some(turn) = self.running {
             self.agent.get().reply(turn, reply);
         }
     }
 
-    /// Hands a request to the agent.
     fn start(&mut self, request: TurnRequest) {
         self.running = Some(self.agent.get().start(request));
     }
 }
 
 impl Session {
-    /// The notice when another agent answered in this session before.
+    /// Returns the notice that another agent answered earlier in this session.
     pub(super) fn other_agent(&self, earlier: &SessionTail) -> Option<Notice> {
         resume::other_agent(earlier, &self.choices, &self.deps.missing)
     }
 
-    /// The record was read for the prompt with this ticket.
+    /// Takes the dialog that was read from the record for the prompt with this ticket.
     pub(super) fn on_read(&mut self, ticket: JobId, dialog: Box<Dialog>, attached: Attachments) {
         if self.scheduler.is_current(ticket) {
             self.skill_registry.scan_conversation(&dialog);
@@ -174,14 +166,13 @@ impl Session {
         }
     }
 
-    /// An event for the prompt with this ticket, dropped when that is no longer active.
+    /// Forwards an event to the prompt with this ticket; drops the event when that prompt is no longer active.
     pub(super) fn on_prompt_of(&mut self, ticket: JobId, event: PromptEvent) {
         if self.scheduler.is_current(ticket) {
             self.on_prompt(event);
         }
     }
 
-    /// Steps the prompt and carries out its actions.
     pub(super) fn on_prompt(&mut self, event: PromptEvent) {
         let mut returned = self.step_prompt(event);
         while let Some(result) = returned {
@@ -271,7 +262,7 @@ impl Session {
         None
     }
 
-    /// Carries out one action of a turn; returns the result of a tool that ended at once.
+    /// Carries out one effect of a turn; returns the result of a tool that ended at once.
     fn run_turn_action(&mut self, action: TurnEffect) -> Option<ToolReturn> {
         match action {
             TurnEffect::Show(event) => {
@@ -334,7 +325,7 @@ impl Session {
         }
     }
 
-    /// Records and logs the finished exchange, and sets it in the interpreter.
+    /// Records and logs the finished exchange, and publishes it to the interpreter.
     fn finish_exchange(&mut self, finished: PromptOutcome) {
         let PromptOutcome {
             outcome,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::events::AnswerEvent;
 use crate::agent::{AgentEvent, AgentNotice, command_title};
 
-/// The event shown for it; `None` when it is no part of the answer.
+/// Returns the event to show; `None` when the agent's event is no part of the answer.
 pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
     Some(match event {
         AgentEvent::Text { message, delta, .. } => AnswerEvent::Text { message, delta },

@@ -15,13 +15,12 @@ use crate::session::clipboard;
 use crate::session::notice::Notice;
 use crate::session::saving::NotebookPlaces;
 
-/// Bytes of a file that is sent.
+/// Bytes of the largest file that is sent.
 const LARGEST_TEXT: u64 = 8 << 20;
 
-/// Bytes of a picture that is read, to be made smaller.
+/// Bytes of the largest picture that is read; pictures are made smaller before they are sent.
 const LARGEST_PICTURE: u64 = 64 << 20;
 
-/// The name that stands for what the user has copied.
 const CLIPBOARD: &str = "clipboard";
 
 /// Punctuation behind a name that is not part of it.
@@ -30,18 +29,17 @@ const END: [char; 12] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"', 
 /// Files sent with one prompt.
 const MOST: usize = 16;
 
-/// The files, and what is said of them.
 #[derive(Debug, Default)]
 pub(super) struct Attachments {
-    /// In the order they are named.
+    /// In the order of the prompt.
     pub(super) parts: Vec<InputPart>,
     pub(super) notices: Vec<Notice>,
-    /// Of that, why pictures are not sent.
+    /// The notices that explain why pictures are not sent.
     pub(super) lost: Vec<String>,
 }
 
-/// The files that a prompt names, for front-ends that send prompts by themselves: what is sent, and what is said of
-/// it; blocks.
+/// Reads the files that a prompt names, for front-ends that send prompts by themselves; returns the parts and the
+/// notices. Blocks.
 pub fn read_attachments(
     prompt: &str,
     cwd: &Path,
@@ -55,7 +53,6 @@ pub fn read_attachments(
     (parts, notices)
 }
 
-/// Reads what is named; blocks.
 pub(super) fn read(named: Vec<FileReference>, cwd: &Path, places: &NotebookPlaces) -> Attachments {
     let mut attached = Attachments::default();
     let mut files = 0;
@@ -99,7 +96,7 @@ pub(super) fn read(named: Vec<FileReference>, cwd: &Path, places: &NotebookPlace
     attached
 }
 
-/// The file that is meant, with the name it goes by: without the full stop behind it, where that is none of its own.
+/// Returns the file and the name it goes by; a full stop behind the name is dropped unless the file's name has it.
 fn find(name: &FileReference, cwd: &Path, places: &NotebookPlaces) -> Option<(PathBuf, String)> {
     let trimmed = name.path.trim_end_matches(END);
     let trimmed = if name.quoted { "" } else { trimmed };
@@ -111,7 +108,7 @@ fn find(name: &FileReference, cwd: &Path, places: &NotebookPlaces) -> Option<(Pa
     })
 }
 
-/// The notice for a name without a file; `None` where it may be no file name.
+/// Returns the notice for a name without a file; `None` where the word may be no file name.
 fn missing(name: &FileReference) -> Option<Notice> {
     let path = name.path.as_str();
     let line = format!("there is no file `{path}`: nothing is attached for it");
@@ -125,7 +122,6 @@ fn missing(name: &FileReference) -> Option<Notice> {
     }
 }
 
-/// A name that pictures have.
 fn is_picture(name: &str) -> bool {
     const SUFFIXES: [&str; 10] = [
         "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "svg", "heic",
@@ -137,7 +133,6 @@ fn is_picture(name: &str) -> bool {
     suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix.as_str()))
 }
 
-/// The bytes of a file.
 fn content(path: &Path) -> Result<Vec<u8>, String> {
     let facts = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if facts.is_dir() {
@@ -157,7 +152,7 @@ fn too_large(size: u64, most: u64) -> String {
     format!("it has {size} MiB, and at most {most} are read")
 }
 
-/// The parts sent for these bytes, and a note about them.
+/// Returns the parts sent for a file's bytes, and a note about them.
 fn parts(bytes: Vec<u8>, shown: &str) -> Result<(Vec<InputPart>, Option<String>), String> {
     if let Some(mime) = picture_type(&bytes) {
         let (url, made) = for_model(&bytes).map_err(|error| error.to_string())?;

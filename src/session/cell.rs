@@ -21,14 +21,11 @@ use crate::session::runtimes::RuntimeRole;
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;
-/// Bytes of output that stand in the record; of what is longer it has what the model gets.
+/// Bytes of output that the record keeps; of longer output it keeps the text that the model gets.
 const RECORDED: usize = 1 << 20;
 
-/// A cell between its submission and its end.
 pub(super) struct CellRun {
-    /// The request it is.
     pub id: RequestId,
-    /// Whose runtime runs it.
     pub role: RuntimeRole,
     origin: CellOrigin,
     shown: OutputCollector,
@@ -36,61 +33,53 @@ pub(super) struct CellRun {
     leaving: bool,
     begun: bool,
     verbosity: Verbosity,
-    /// Its text, where it goes into a notebook that is open.
+    /// Its source, where it goes into an open notebook.
     kept: Option<String>,
-    /// The metadata of the notebook's cell that it is.
     metadata: Map<String, Value>,
     out: RunSender,
     outputs: Outputs,
 }
 
-/// How much of its output a cell shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verbosity {
     Full,
     /// Nothing unless the cell fails.
     OnError,
-    /// Nothing, not even its interruption.
+    /// Nothing, not even an interruption.
     Off,
 }
 
-/// Who brought the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CellOrigin {
     /// The user, under this In number.
     User(u32),
-    /// The user, who keeps it private: numbered, recorded nowhere.
+    /// The user, with the wish to keep it private: numbered, recorded nowhere.
     Private,
     /// The agent, under this In number.
     Agent(u32),
-    /// The user, by a replay: under this In number, recorded or not.
+    /// A replay by the user: under this In number, recorded or not.
     Replay { line: u32, recorded: bool },
-    /// Start-up files: not numbered, not recorded.
+    /// A start-up file: not numbered, not recorded.
     Startup,
-    /// A skill, or the agent in a kernel of its own: not numbered, not recorded, no cell to a front-end.
+    /// A skill, or the agent in a kernel of its own: not numbered, not recorded, not shown as a cell.
     Internal,
 }
 
-/// The result of a cell that has ended.
 #[derive(Debug, Clone)]
 pub(super) struct CellResult {
-    /// How it ended.
     pub ending: Ending,
-    /// Its output as plain text.
     pub shown: TranscriptText,
-    /// The same in order, with its values; of a cell of the agent, and of one that goes into a notebook.
+    /// Its outputs and values in order; only for the agent's cells and for cells that go into a notebook.
     pub outputs: Vec<CellOutput>,
-    /// The In number and the text of one that goes into a notebook.
+    /// In number and source, where it goes into a notebook.
     pub kept: Option<(u32, String)>,
     /// Its pictures, as `data:` URLs, in order.
     pub images: Vec<String>,
-    /// The exception: `Name: value`.
+    /// The exception as `Name: value`.
     pub raised: Option<String>,
-    /// How long it took.
     pub took: Duration,
-    /// The cell asked to leave the shell.
     pub leaving: bool,
-    /// The interpreter's directory afterwards, when it said.
+    /// The interpreter's directory afterwards, if the interpreter reported one.
     pub cwd: Option<String>,
 }
 
@@ -99,7 +88,7 @@ pub(super) enum CellProgress {
     On,
     /// The cell ended.
     Ended(Box<CellResult>),
-    /// The cell ended with its interpreter; the report of how follows.
+    /// The cell ended with its interpreter; the report on the interpreter's exit follows.
     Died(Box<CellResult>),
 }
 
@@ -121,23 +110,19 @@ impl CellRun {
         }
     }
 
-    /// The runtime of this role runs it.
     pub(super) fn on_runtime_of(mut self, role: RuntimeRole) -> Self {
         self.role = role;
         self
     }
 
-    /// Keeps the source for the open notebook.
     pub(super) fn keep(&mut self, source: String) {
         self.kept = Some(source);
     }
 
-    /// Sets the metadata of the notebook cell that it comes from.
     pub(super) fn loaded_with(&mut self, metadata: Map<String, Value>) {
         self.metadata = metadata;
     }
 
-    /// Shows output only if the cell fails.
     pub(super) fn show_only_on_error(&mut self) {
         self.verbosity = Verbosity::OnError;
     }
@@ -152,7 +137,7 @@ impl CellRun {
         }
     }
 
-    /// The cell failed: shows the output withheld so far, as text.
+    /// Shows, as text, the output withheld so far.
     fn show_withheld(&mut self) {
         if self.verbosity != Verbosity::OnError {
             return;
@@ -169,7 +154,7 @@ impl CellRun {
         }
     }
 
-    /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
+    /// Takes an event of this cell: shows and keeps it; records the cell when the event was its last.
     pub(super) fn on(&mut self, event: RuntimeEvent, record: &RecordHandle) -> CellProgress {
         match event {
             RuntimeEvent::Started { .. } if self.origin != CellOrigin::Internal => {
@@ -243,7 +228,6 @@ impl CellRun {
         self.origin != CellOrigin::Startup
     }
 
-    /// Its In number, if it has one.
     pub(super) fn line(&self) -> Option<u32> {
         match self.origin {
             CellOrigin::User(line) | CellOrigin::Agent(line) | CellOrigin::Replay { line, .. } => {
@@ -324,7 +308,8 @@ impl CellRun {
             }
             let shown = &result.shown;
             let (text, layout) = if shown.cut || shown.text.len() > RECORDED {
-                // With room for the line that says so: a second cut would state the sizes of the first one's rest.
+                // Leaves room for the note about the cut: a second cut would state the sizes of the first one's
+                // rest.
                 let text = self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200);
                 (Cow::Owned(text), layout.unplaced())
             } else {

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use crate::process::output_within;
 
-/// In the order they are tried.
 const PROGRAMS: [&[&str]; 4] = [
     &["wl-paste", "--type", "image/png"],
     &["xclip", "-selection", "clipboard", "-t", "image/png", "-o"],
@@ -16,10 +15,10 @@ const PROGRAMS: [&[&str]; 4] = [
     &["xclip", "-selection", "clipboard", "-o"],
 ];
 
-/// How long one of them may take: whoever holds what was copied may be a program that hangs.
+/// Limit for each program: the owner of the clipboard's content may hang.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The content of the clipboard; blocks.
+/// Returns the content of the clipboard; blocks.
 pub(super) fn read() -> Result<Vec<u8>, String> {
     let (mut there, mut silent) = (false, None);
     for words in PROGRAMS {

@@ -11,33 +11,28 @@ use crate::session::saving::NotebookPlaces;
 use crate::skills::ProjectFiles;
 
 pub(super) struct SessionDeps {
-    /// How another agent would be connected in place of this one.
+    /// Plans the connection of another agent in place of this one.
     pub(super) agents: PlanAgent,
-    /// Tells which of them are not there.
+    /// Reports the agents that are not installed.
     pub(super) missing: MissingAgent,
-    /// How a kernel of the agent's own would be connected.
     pub(super) kernels: PlanKernel,
-    /// How agents that take tools from a server only reach ours.
+    /// Our MCP server, for agents that take tools only from a server.
     pub(super) own_server: Option<McpServer>,
-    /// Where exact exchanges are logged when that is chosen.
+    /// The log of exact exchanges, written when the user turns it on.
     pub(super) exact_log: PathBuf,
-    /// The settings file.
     pub(super) config_file: PathBuf,
-    /// Who decided the choices to begin with, and which files there are.
+    /// The source of each choice, and the settings files that exist.
     pub(super) provenance: Provenance,
     pub(super) keys: Arc<Keymap>,
-    /// Where notebooks lie.
     pub(super) notebooks: NotebookPlaces,
     pub(super) asks: bool,
-    /// Start-up files, run before the first input.
     pub(super) at_home: StartupFiles,
 }
 
 /// Start-up files, run before the first input.
 #[derive(Debug, Default)]
 pub struct StartupFiles {
-    /// The user's own.
     pub own: StartupPlan,
-    /// The project's, until the user has answered.
+    /// The project's, until the user has answered whether to run them.
     pub project: Option<ProjectFiles>,
 }

@@ -28,7 +28,7 @@ use crate::session::runtimes::RuntimeRole;
 use crate::session::scheduler::{ActiveJob, CellJob, QueuedJob};
 
 impl Session {
-    /// Queues an input; `%ipycodex interrupt` is run at once.
+    /// Queues an input; runs `%ipycodex interrupt` at once.
     pub(super) fn on_submit(&mut self, submission: Submission, out: RunSender) {
         let beside = |text: &str| {
             let words: Vec<&str> = text.split_whitespace().collect();
@@ -67,8 +67,8 @@ impl Session {
         }
     }
 
-    /// Begins with an input; where it replaces exchanges that have run cells, the user is asked first whether the
-    /// interpreter steps back over those, too.
+    /// Begins an input. Where it replaces exchanges that have run cells, asks the user first whether the
+    /// interpreter steps back over those.
     fn begin(&mut self, submission: Submission, out: RunSender) {
         let ran_for = &self.step_log.ran_for;
         let from = submission.replaces;
@@ -117,7 +117,7 @@ impl Session {
         }
     }
 
-    /// Starts a numbered prompt and reads the record for it, after the skills.
+    /// Numbers a prompt and reads the record for it, once the skills are known.
     pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
         let (named, replaced) = (prompt.named_files(), prompt.replaced_lines());
         let ticket = self
@@ -139,7 +139,7 @@ impl Session {
             if let Some(replaced) = replaced {
                 dialog.hide(&replaced, true);
             }
-            // A session that has ended wants nothing any more.
+            // Fails when the session has ended.
             let _ = inbox.send(Command::RecordRead(
                 ticket,
                 dialog,
@@ -148,7 +148,7 @@ impl Session {
         });
     }
 
-    /// Numbers and records a cell, as far as that is wanted; it runs when it is in the record.
+    /// Numbers and records a cell, unless it is private or unnumbered; the cell runs once it is in the record.
     fn begin_cell(&mut self, code: String, submission: Submission, out: RunSender) {
         let retention = Retention::from_submission(&submission);
         let line = match submission.silent {
@@ -182,7 +182,6 @@ impl Session {
         self.run_recorded(RuntimeRole::User, execute, line, stops, &out);
     }
 
-    /// Runs a cell once it is in the record.
     pub(super) fn run_recorded(
         &mut self,
         role: RuntimeRole,
@@ -229,7 +228,8 @@ impl Session {
         self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
     }
 
-    /// Whether output is shown on a dark terminal, as far as known, and whether pictures are fitted to it.
+    /// Returns whether output is shown on a dark terminal, as far as known, and whether pictures are adapted to
+    /// that.
     pub(super) fn dark(&self) -> DarkRendering {
         let choices = &self.choices;
         let named = || Background::of_theme(&choices.code_theme);
@@ -244,7 +244,7 @@ impl Session {
         }
     }
 
-    /// Gives a prompt its number and sends it again, in place of the exchange at `line`, if there is one.
+    /// Numbers a prompt and sends it again, in place of the exchange at `line` if there is one.
     pub(super) fn resend(&mut self, line: Option<u32>, text: String, out: &RunSender) {
         let source = prompt_source(&text);
         let counter = (&mut self.numbering, &self.record);
@@ -254,7 +254,6 @@ impl Session {
         self.begin_prompt(prompt, out.clone());
     }
 
-    /// Starts the next cell of a replay.
     pub(super) fn continue_replay(&mut self, replay: Box<ReplayRun>) {
         let dark = self.dark();
         let mut context = ReplayContext {
@@ -274,11 +273,8 @@ impl Session {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retention {
-    /// Numbered and recorded.
     Recorded,
-    /// Numbered only.
     Private,
-    /// Neither.
     Unnumbered,
 }
 
@@ -292,7 +288,7 @@ impl Retention {
     }
 }
 
-/// Gives an input its number and, unless it is private, records it, before anything comes of it.
+/// Assigns an input its number and, unless it is private, records it before it has any effect.
 pub(super) fn number(
     (numbering, record): (&mut Numbering, &RecordHandle),
     source: &str,
@@ -316,7 +312,7 @@ pub(super) fn number(
     line
 }
 
-/// The In numbers that leave for an input that took `own` and replaces everything from `from` on.
+/// Returns the In numbers that are removed for an input that took `own` and replaces everything from `from` on.
 fn replaced(from: Option<u32>, own: u32) -> Option<RangeInclusive<u32>> {
     let from = from.filter(|from| (1..own).contains(from))?;
     Some(from..=own - 1)

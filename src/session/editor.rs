@@ -9,38 +9,35 @@ use crate::markdown::Theme;
 use crate::session::events::{Notice, SessionEvent, TextEvent};
 use crate::session::run::RunSender;
 
-/// Something only an editor can do. It comes before the end of the run that wants it.
+/// Something only an editor can do. The request comes before the end of the run that sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditorRequest {
-    /// The user is to pick the session to go on with.
+    /// Let the user pick the session to continue.
     PickSession(SessionPick),
-    /// Prompt mode is to be turned on or off.
     TogglePrompts,
-    /// This text is to be put into the clipboard.
+    /// Put this text into the clipboard.
     Copy {
-        /// Its name in the message that follows.
+        /// The name of the text in the confirmation.
         what: String,
-        /// As it is to be pasted.
+        /// The text as it will be pasted.
         text: String,
     },
-    /// Shell mode is to be turned on or off.
+    /// Switch shell mode on or off.
     ToggleShell,
-    /// This program is to ask the user in the terminal.
+    /// Let this program ask the user in the terminal.
     LogIn(LoginProgram),
-    /// The themes for code are to be shown, this one being in force.
+    /// Show the themes for code; this one is in force.
     ShowThemes(String),
 }
 
-/// Among which sessions one is picked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPick {
-    /// The one that goes on now: it is not among them. 0: not known.
+    /// The current session, which the list leaves out; 0 when unknown.
     pub current: i64,
-    /// Whose sessions come first.
+    /// The directory whose sessions come first.
     pub cwd: PathBuf,
 }
 
-/// The requests of a session, in order.
 #[derive(Debug)]
 pub struct EditorRequests(Receiver<EditorRequest>);
 
@@ -54,7 +51,7 @@ impl EditorRequests {
 pub(super) struct EditorRequestSender(Mutex<Option<Sender<EditorRequest>>>);
 
 impl EditorRequestSender {
-    /// Later requests go to the receiver returned.
+    /// Directs later requests to the receiver that it returns.
     pub(super) fn subscribe(&self) -> EditorRequests {
         let (sender, receiver) = channel();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);

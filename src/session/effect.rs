@@ -21,43 +21,42 @@ use crate::session::workbook::{EditedCell, OpenWorkbook};
 pub(in crate::session) enum Effect {
     Emit(SessionEvent),
     RequestEditor(EditorRequest),
-    /// Entries leave the conversation, or come back.
+    /// Hides entries from the conversation, or restores them.
     Hide {
         lines: RangeInclusive<u32>,
         hidden: bool,
     },
     Stepped(Box<StepResult>),
-    /// Undoes an exchange that has run cells.
     Undo(UndoRequest),
-    /// The same, where the interpreter can step back over them.
+    /// As `Undo`, where the interpreter can step back over the cells: asks the user about that.
     OfferStepBack(UndoRequest),
-    /// A prompt is sent again, in place of the exchange at `line`, if there is one.
+    /// Sends a prompt again, in place of the exchange at `line` if there is one.
     Resend {
         line: Option<u32>,
         text: String,
     },
-    /// A prompt is sent that replaces what came before it.
+    /// Begins a prompt that replaces earlier entries.
     BeginInput(Box<Submission>),
-    /// The skills are listed, as far as the conversation holds them.
+    /// Lists the skills; the dialog tells which the conversation holds.
     ListSkills(Box<Dialog>),
-    /// A setting that was written is in force, if it can be before the next start.
+    /// Puts a written setting into force, if that is possible before the next start.
     ApplySetting {
         name: &'static str,
         value: Value,
     },
-    /// An option of the agent's own has this value.
+    /// Stores the value of one of the agent's own options.
     OptionChosen {
         option: String,
         value: String,
     },
-    /// A cell that is recorded runs; when it fails and `stops`, what waits is not run.
+    /// Runs a recorded cell; when it fails and `stops` is set, queued inputs are not run.
     RunCell {
         role: RuntimeRole,
         execute: Box<Execute>,
         origin: CellOrigin,
         stops: bool,
     },
-    /// Steps run; the last line of the session that is code is `last_code`.
+    /// Runs these steps; `last_code` is the session's last line of code.
     Replay {
         replay: Replay,
         last_code: u32,
@@ -65,15 +64,15 @@ pub(in crate::session) enum Effect {
     },
     OpenNotebook(Box<OpenWorkbook>),
     EditCell(EditedCell),
-    /// Start-up files run; those of the project if the user agrees.
+    /// Runs the start-up files, the project's only if the user agrees.
     SetUp,
-    /// Variables that this file has are offered to the user.
+    /// Offers the user the variables in this file.
     OfferVariables {
         kept: SavedVariables,
         file: PathBuf,
     },
     SwitchSession(Box<(SwitchedSession, Option<SessionTail>)>),
-    /// The user is told which names of these cells the interpreter lacks; with `beside`, outside of the queue.
+    /// Reports which names of these cells the interpreter lacks; with `beside`, outside of the queue.
     FindMissingNames {
         cells: Vec<RecordedCell>,
         beside: bool,
@@ -82,9 +81,7 @@ pub(in crate::session) enum Effect {
 
 #[derive(Debug)]
 pub(in crate::session) struct StepResult {
-    /// The interpreter's directory.
     pub(in crate::session) cwd: Option<PathBuf>,
-    /// The cells that were stepped over, back or forward.
     pub(in crate::session) over: SteppedLines,
     pub(in crate::session) back: bool,
 }

@@ -1,6 +1,6 @@
-//! The event loop: commands and the events of both peers in, one handled at a time.
+//! The event loop: takes commands and the events of both peers, and handles one at a time.
 //!
-//! The loop never waits for a reply: a reply comes back as a later command or event. A front-end that does not read
+//! The loop never waits for a reply: replies come back as later commands or events. A front-end that does not read
 //! holds up the events of both peers (and so the cell's output), never the commands. Shutdown is a command, too.
 
 use std::path::PathBuf;
@@ -57,15 +57,13 @@ pub(super) struct Session {
     pub(super) numbering: Numbering,
     pub(super) shared: Arc<Shared>,
     pub(super) approvals: ApprovalQueue,
-    /// Why no interpreter could be started, when no input was there to tell it to.
+    /// Why no interpreter could be started, kept until an input can report it.
     pub(super) unreported: Option<Notice>,
     pub(super) outputs: Outputs,
     pub(super) tool_runner: ToolRunner,
     pub(super) kernels: Kernels,
     pub(super) skill_registry: SkillRegistry,
-    /// As reported by the terminal.
     pub(super) terminal_background: Option<Background>,
-    /// The notebook that is worked on in place.
     pub(super) workbook: Workbook,
     pub(super) external_calls: ExternalCalls,
     pub(super) step_log: StepLog,
@@ -73,10 +71,10 @@ pub(super) struct Session {
     pub(super) agent_calls: AgentHostCalls,
 }
 
-/// Starts a session on a thread of its own; the second value carries what happens outside of runs.
+/// Starts a session on a thread of its own; the second value carries the events outside of runs.
 ///
 /// # Errors
-/// When no thread can be had.
+/// Fails when no thread can be started.
 pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
     let (commands, inbox) = tokio::sync::mpsc::unbounded_channel();
     let (background, run_of_background) = stream();
@@ -89,7 +87,6 @@ pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
     Ok((handle, run_of_background))
 }
 
-/// Runs a session until it is closed.
 fn run(
     parts: Parts,
     inbox: UnboundedReceiver<Command>,
@@ -156,7 +153,7 @@ fn run(
         skill_registry: SkillRegistry::load_in_background(skills, {
             let inbox = commands.clone();
             move |found| {
-                // The session may have ended.
+                // Fails when the session has ended.
                 let _ = inbox.send(Command::SkillsFound(Box::new(found)));
             }
         }),
@@ -191,7 +188,7 @@ impl Session {
     ) {
         let (start, started) = (began(self.record.clone()), self.inbox.clone());
         if self.runtimes.user.is_told_at_start() {
-            // The record says soon what it knows, also when others hold it.
+            // The record reports its start quickly, even while other processes hold the file.
             let (start, thread) = start.await;
             self.on_started(start, thread);
         } else {
@@ -297,7 +294,7 @@ impl Session {
                 let offers = &self.agent_turns.profile;
                 let commands = offers.commands().iter();
                 let options = offers.selections();
-                // The receiver may be gone.
+                // Fails when the caller has gone.
                 let _ = answer.send(SessionSnapshot {
                     cwd: self.cwd.clone(),
                     skills: self.skill_registry.unique_skills(),
@@ -315,7 +312,7 @@ impl Session {
                 self.on_read(ticket, dialog, attached);
             }
             Command::SkillsFound(skills) => {
-                // The instructions end with the list, where a tool can load them.
+                // The list of skills goes at the end of the instructions, where a tool can load them.
                 self.agent_turns
                     .add_tool_instructions(&skills.catalog.section());
                 self.skill_registry
@@ -334,7 +331,7 @@ impl Session {
             Command::Suggest(request) => {
                 let inbox = self.inbox.clone();
                 suggest::begin(request, self.record.clone(), move |dialog, request| {
-                    // A session that has ended wants nothing any more.
+                    // Fails when the session has ended.
                     let _ = inbox.send(Command::SuggestFrom(Box::new(dialog), request));
                 });
             }
@@ -374,13 +371,12 @@ impl Session {
             self.runtimes.know(&self.outputs.told_to_cells(start));
         }
         for waiting in self.awaiting_start.drain(..) {
-            // The receiver may be gone.
+            // Fails when the caller has gone.
             let _ = waiting.send(start.clone());
         }
         self.advance();
     }
 
-    /// Steps the scheduler and carries out its effects.
     pub(super) fn on_scheduler(&mut self, event: SchedulerEvent<'_>) {
         for action in self.scheduler.on(event) {
             match action {
@@ -400,7 +396,7 @@ impl Session {
         }
     }
 
-    /// No job is active: the replay goes on, then the queue.
+    /// Continues the replay, then the queue, once no job is active.
     pub(super) fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
         self.shared.changes.send_modify(|changes| *changes += 1);
         self.outputs.save(self.out_or_background());
@@ -419,13 +415,13 @@ impl Session {
         self.free_floor(None);
     }
 
-    /// Interrupts the running code, in any runtime; returns the notice where that cannot be done.
+    /// Interrupts the running code in any runtime; returns a notice where that cannot be done.
     pub(super) fn interrupt_code(&mut self) -> Option<Notice> {
         let role = self.scheduler.role().unwrap_or(self.tool_runner.role());
         self.runtimes.of(role)?.interrupt()
     }
 
-    /// Sends events to the stream of the active job, else to the background.
+    /// Publishes events to the run of the active job, else to the background.
     pub(super) fn publish<E: Into<SessionEvent>>(&self, events: impl IntoIterator<Item = E>) {
         let out = self.out_or_background();
         events.into_iter().for_each(|event| out.send(event));
@@ -436,7 +432,7 @@ impl Session {
     }
 }
 
-/// The receiver may be gone.
+/// Fails when the caller has gone.
 fn answers<T: Send + 'static>(
     answer: oneshot::Sender<T>,
     told: impl Future<Output = T> + Send + 'static,
@@ -451,7 +447,6 @@ async fn caught_up(out: Option<&RunSender>, background: &RunSender) {
     background.ready().await;
 }
 
-/// The earlier one, of those there are.
 fn sooner(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }

@@ -1,8 +1,9 @@
 //! The events a session sends to a front-end.
 //!
-//! Text in events is foreign unless stated otherwise: the front-end makes it safe when it writes it. What only an
-//! editor can do is an [`EditorRequest`](super::EditorRequest), not an event. Events come in groups, and a front-end
-//! matches each group, or each event of a group it looks into: a new one is a compile error where it was forgotten.
+//! Text in events is foreign unless stated otherwise: the front-end makes it safe when it writes it. Requests that
+//! only an editor can serve are [`EditorRequest`](super::EditorRequest)s, not events. Events come in groups; a
+//! front-end matches each group, or each event of the groups it handles, so that a new event is a compile error
+//! where it was forgotten.
 
 use std::time::Duration;
 
@@ -22,24 +23,22 @@ pub(super) use crate::session::notice::{Notice, report_notice};
 pub enum SessionEvent {
     /// Something takes a number and begins.
     Begin(BeginEvent),
-    /// Of the cell that runs, or from the interpreter between two cells.
+    /// From the running cell, or from the interpreter between two cells.
     Cell(CellEvent),
-    /// A piece of the answer.
     Answer(AnswerEvent),
-    /// The user is asked, or no longer.
+    /// A question to the user, or its end.
     Question(QuestionEvent),
-    /// Something is over.
+    /// The end of a turn, a replay, a call or an input.
     End(EndEvent),
-    /// Text of a command.
     Text(TextEvent),
-    /// One thing the user should know.
+    /// One fact for the user.
     Notice(Notice),
-    /// The front-end's part, when the run is over.
+    /// A request that the front-end carries out when the run is over.
     After(AfterEvent),
-    /// The interpreter is gone.
+    /// The interpreter exited.
     RuntimeDied {
         death: Death,
-        /// A new one is being started.
+        /// True when a new interpreter is being started.
         restarting: bool,
     },
 }
@@ -47,36 +46,31 @@ pub enum SessionEvent {
 /// The beginning of an input or a step; its own events follow.
 #[derive(Debug, Clone)]
 pub enum BeginEvent {
-    /// The input took this number and is about to be worked on.
+    /// The input took this number and is about to start.
     Input {
         /// `n` of `In [n]`.
         line: u32,
         kind: RunKind,
     },
-    /// A cell the agent runs: what follows up to its end is the cell's, as with one of the user.
+    /// A cell of the agent began: events up to its end belong to it, as with a cell of the user.
     AgentCell {
-        /// The number it took.
         line: u32,
-        /// Its purpose, in the agent's words; may be empty.
+        /// The cell's purpose in the agent's words; may be empty.
         title: String,
-        /// Its code.
         source: String,
     },
-    /// The cell that runs asks the agent: the answer follows, then the cell goes on.
+    /// The running cell sent a prompt: the answer follows, then the cell goes on.
     Asked {
-        /// The number it took.
+        /// `n` of `In [n]`.
         line: u32,
         prompt: String,
     },
-    /// A step of a replay: what follows up to its cell's end is the cell's. An exchange has nothing to follow.
+    /// A step of a replay began: events up to its cell's end belong to it. No events follow for an exchange.
     Step {
         /// From 1.
         step: usize,
-        /// Of how many.
         of: usize,
-        /// The number it has.
         line: u32,
-        /// A cell or a prompt.
         kind: RunKind,
         /// As it would be typed.
         source: String,
@@ -87,40 +81,39 @@ pub enum BeginEvent {
 
 #[derive(Debug, Clone)]
 pub enum CellEvent {
-    /// The interpreter began with it: from now on it may read.
+    /// The interpreter started the cell: from now on the cell may read input.
     Started,
     /// Bytes, as written.
     Output {
-        /// Where it was written.
+        /// The stream they were written to.
         stream: OutputStream,
-        /// Not sanitised, not necessarily whole characters.
+        /// Not sanitised; may end within a character.
         bytes: Vec<u8>,
-        /// Of a program that owns the terminal for the moment: to be let through.
+        /// Written by a program that owns the terminal: to be passed through unchanged.
         foreign: bool,
     },
     /// A value or a display.
     Display(DisplayData),
-    /// A message of an object of the interpreter to one of the front-end's; the front-end's own go by
+    /// A message from an object in the interpreter to its front-end part; messages the other way go through
     /// [`SessionHandle::ask`](super::SessionHandle::ask).
     Comm(CommMessage),
-    /// A line that tells how far it is, in place of the one before; empty: there is nothing to tell any more.
+    /// A line of progress that replaces the one before; empty when there is nothing to report any more.
     Status(String),
-    /// Of a cell that ended before: its tasks and threads went on.
+    /// Output of tasks and threads of a cell that ended before.
     Late {
-        /// Its In number.
+        /// The In number of that cell.
         line: u32,
         event: Box<CellEvent>,
     },
-    /// The output so far is to be cleared (`wait`: when new output arrives).
+    /// Clear the output so far.
     Clear {
-        /// Not before new output.
+        /// Not before new output arrives.
         wait: bool,
     },
-    /// Asks for a line; answer with [`SessionHandle::reply_input`](super::SessionHandle::reply_input).
+    /// The cell asks for a line; answer with [`SessionHandle::reply_input`](super::SessionHandle::reply_input).
     InputRequested {
-        /// To be named in the reply.
+        /// The id that the reply names.
         call: u64,
-        /// Text to show.
         prompt: String,
         /// Do not echo.
         password: bool,
@@ -128,31 +121,31 @@ pub enum CellEvent {
     Raised(CellError),
     Ended {
         ending: Ending,
-        /// Typed and not read.
+        /// Bytes typed and not yet read.
         typeahead: Vec<u8>,
     },
 }
 
 #[derive(Debug, Clone)]
 pub enum QuestionEvent {
-    /// The user is asked; answer with [`SessionHandle::answer`](super::SessionHandle::answer).
+    /// A question to the user; answer with [`SessionHandle::answer`](super::SessionHandle::answer).
     Asked(Question),
-    /// The question of this id needs no answer any more.
+    /// The question with this id needs no answer any more.
     Over(u64),
 }
 
-/// What is over. A cell's end is the cell's own, since the turn or the replay it is part of goes on.
+/// The end of something. The end of a cell is a [`CellEvent`], since its turn or replay goes on.
 #[derive(Debug, Clone)]
 pub enum EndEvent {
-    /// The turn; nothing more of the answer comes.
+    /// The turn ended; nothing more of the answer comes.
     Turn {
         outcome: TurnOutcome,
         /// Tokens, when the agent reports them.
         usage: Option<Usage>,
-        /// From submit to end.
+        /// From submission to end.
         took: Duration,
     },
-    /// The turn that a cell asked for: the cell goes on.
+    /// The turn that a cell asked for ended: the cell goes on.
     Asked {
         outcome: TurnOutcome,
         /// Tokens, when the agent reports them.
@@ -160,47 +153,44 @@ pub enum EndEvent {
         /// From the call to its end.
         took: Duration,
     },
-    /// The replay.
     Replay(ReplaySummary),
-    /// The tool that was called by itself returned.
+    /// The tool of an external call returned.
     Call {
         /// For the caller: text and pictures, in order.
         content: Vec<InputPart>,
         /// False for exceptions and refusals.
         success: bool,
     },
-    /// The input was not run: one before it failed, and whoever sent that one wanted the rest stopped.
+    /// The input was not run: an earlier one failed, and its sender wanted the rest stopped.
     NotRun,
 }
 
 #[derive(Debug, Clone)]
 pub enum TextEvent {
-    /// Lines a command printed; our own text around foreign values. Two blanks part columns.
+    /// Lines that a command printed; our own text around foreign values. Two blanks separate columns.
     Text(String),
-    /// Lines that are shown as they are: what is sent, code that runs.
+    /// Lines to be shown unchanged: requests, code that runs.
     Verbatim(String),
-    /// A page of our own: help, or the settings.
     Help(Page),
     /// Help for the pager.
     Page(MimeBundle),
-    /// The conversation goes on in this session: what it held so far.
+    /// The conversation continues in this session, which held this so far.
     Earlier(Box<SessionTail>),
 }
 
-/// For the front-end, once the run is over.
+/// Requests that the front-end carries out once the run is over.
 #[derive(Debug, Clone)]
 pub enum AfterEvent {
-    /// This text goes back into the editor.
+    /// Put this text back into the editor.
     Refill(String),
-    /// The same; where there are cells, it takes the place of the cell that ran.
+    /// The same; a front-end with cells replaces the cell that ran.
     Replace(String),
-    /// The user asked to leave with this status.
+    /// Leave with this exit status.
     Leave(i32),
-    /// The same of whoever shows this run alone: what others can attach to stays.
+    /// Leave, but only the front-end that shows this run; the session stays for the others.
     Detach,
 }
 
-/// A group's event is an event of the session.
 macro_rules! groups {
     ($($group:ident($event:ident)),*) => {
         $(impl From<$event> for SessionEvent {
@@ -216,20 +206,15 @@ groups! {
     Notice(Notice), After(AfterEvent)
 }
 
-/// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
     /// Code, notes included.
     Cell,
-    /// A command of the persistent shell.
     Shell,
-    /// A prompt.
     Prompt,
-    /// A command.
     Command,
 }
 
-/// A piece of a streamed answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerEvent {
     /// Markdown. A new `message` number starts a new paragraph.
@@ -238,54 +223,53 @@ pub enum AnswerEvent {
     Restarted { message: u64 },
     /// Reasoning, in markdown.
     Thought { part: u64, delta: String },
-    /// The agent is still starting, in words; `None`: it has started.
+    /// The line shown while the agent starts; `None` when it has started.
     AgentStarts(Option<String>),
     /// A command began.
     CommandStarted {
-        /// Names it.
+        /// The id that later events of this command carry.
         id: String,
-        /// As run, behind what the agent calls it.
+        /// As run, preceded by the agent's name for it.
         command: String,
     },
-    /// Its output so far grew.
+    /// More output of the command.
     CommandOutput { id: String, delta: String },
     CommandRan {
         id: String,
-        /// As run, behind what the agent calls it.
+        /// As run, preceded by the agent's name for it.
         command: String,
-        /// Its exit code.
         exit_code: Option<i32>,
-        /// Whole output.
+        /// The whole output.
         output: String,
     },
-    /// A command that had begun, or the call that had, was not allowed.
+    /// A command that had begun, or the call that had begun, was refused.
     Denied {
-        /// The command; empty for the call.
+        /// The command's id; empty for the call.
         id: String,
-        /// Its text, unless the user has just seen it.
+        /// The text of the command, unless the user has just seen it.
         what: Option<String>,
     },
-    /// A tool is being called: `f(x=1)`.
+    /// A tool call began: `f(x=1)`.
     ToolStarted {
         /// The call, on one line.
         call: String,
     },
-    /// It returned: `f(x=1) => 2`, cut to 100 characters.
+    /// A tool call returned: `f(x=1) => 2`, cut to 100 characters.
     ToolRan {
         /// Call and result on one line.
         line: String,
         /// False for exceptions.
         success: bool,
     },
-    /// A picture that came of a tool, as a `data:` URL.
+    /// A picture from a tool, as a `data:` URL.
     Picture(String),
-    /// The plan as it stands now.
+    /// The current plan.
     Planned(Vec<PlanStep>),
-    /// The cells of the call that runs, as they stand now.
+    /// The cells of the running call, with their current states.
     CellsProgress(Vec<PlanStep>),
     /// Work with a tool of the agent's own began, went on or ended.
     Worked(Activity),
-    /// Files were changed.
+    /// The agent changed these files.
     FilesChanged(Vec<FileChange>),
     /// The agent wrote a file through us.
     FileWritten(FileWritten),
@@ -293,7 +277,6 @@ pub enum AnswerEvent {
     Progress(String),
 }
 
-/// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnOutcome {
     /// With a whole answer.

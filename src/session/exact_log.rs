@@ -1,7 +1,7 @@
-//! `exact-log.jsonl`: what was really sent and what really came back, when the user asks for it.
+//! `exact-log.jsonl`: the exact requests and responses, written when the user turns it on.
 //!
 //! One JSON object a line: `ts` (UTC, RFC 3339), `session`, `prompt` (expanded, all text parts), `response` (stored
-//! form). Written by a short-lived thread, so that a slow disk never holds up the session; private (0600).
+//! form). A short-lived thread writes, so that a slow disk never holds up the session; private (0600).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -14,7 +14,6 @@ use serde_json::json;
 use crate::session::events::Notice;
 use crate::session::run::RunSender;
 
-/// Appends one exchange; a failure is said on `out`.
 pub(super) fn append(path: PathBuf, session: i64, prompt: &str, response: &str, out: RunSender) {
     let ts = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     let line = json!({"ts": ts, "session": session, "prompt": prompt, "response": response});
@@ -31,13 +30,13 @@ pub(super) fn append(path: PathBuf, session: i64, prompt: &str, response: &str, 
             failed(error, &path);
         }
     };
-    // Without a thread there is no log; the next exchange tries again.
+    // Without a thread the exchange is not logged; the next one tries again.
     let _ = std::thread::Builder::new()
         .name("exact log".into())
         .spawn(write);
 }
 
-/// One `write` of one line, so that two sessions do not mix theirs.
+/// Writes the line with one `write`, so that lines of two sessions do not mix.
 fn write_line(path: &Path, line: &str) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         crate::files::private_dir(directory).map_err(io::Error::other)?;

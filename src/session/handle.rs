@@ -31,10 +31,10 @@ use crate::record::{RecordedThread, SessionRow, SessionStart, SessionTail};
 use crate::report::Report;
 use crate::runtime::{CellTerminal, InputReply, RecordLocation, RuntimeReply, RuntimeRequest};
 
-/// How often a front-end that waits for the end of its session looks about.
+/// Interval at which a front-end calls back while it waits for the end of its session.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Talks to a session; clones talk to the same one.
+/// A handle to a session; clones share the session.
 #[derive(Clone)]
 pub struct SessionHandle {
     pub(super) commands: UnboundedSender<Command>,
@@ -47,10 +47,9 @@ pub(super) struct Shared {
     pub(super) killer: KillHandle,
     pub(super) editor: EditorRequestSender,
     pub(super) host: external_calls::CallHost,
-    /// Counts what may have changed the tools.
+    /// Counts changes that may affect the tools.
     pub(super) changes: watch::Sender<u64>,
     calls: AtomicU64,
-    /// The language of the user's cells.
     pub(super) language: Mutex<String>,
 }
 
@@ -88,9 +87,9 @@ pub(super) enum Command {
     RecordRead(JobId, Box<Dialog>, crate::session::attachments::Attachments),
     SkillsFound(Box<Skills>),
     SkillRead(CallId, Result<Box<crate::skills::Activation>, String>),
-    /// Where a call wants a kernel was looked at.
+    /// The directory that a call wants a kernel in was checked.
     DirectoryChecked(CallId, kernels::KernelPlacement, kernels::CheckedDirectory),
-    /// Kernels ended so that this one can be started.
+    /// Kernels were ended so that this one can be started.
     KernelsEvicted(u32, kernels::KernelRequest),
     NotebookDone(
         CallId,
@@ -101,7 +100,7 @@ pub(super) enum Command {
         )>,
     ),
     EffectsReady(JobId, Vec<Effect>),
-    /// The same, outside of the queue.
+    /// Effects that run outside of the queue.
     RunEffects(Vec<Effect>, run::RunSender),
     Earlier(oneshot::Sender<Option<SessionTail>>),
     OtherAgent(Box<SessionTail>, oneshot::Sender<Option<Notice>>),
@@ -113,10 +112,10 @@ pub(super) enum Command {
     },
     Suggest(Box<SuggestionRequest>),
     SuggestFrom(Box<Dialog>, Box<SuggestionRequest>),
-    /// The agent has answered its own code.
+    /// The agent answered its own code.
     Consulted(u64, ConsultReply),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
-    /// `tells`: what takes long is said meanwhile.
+    /// Ends the session; with `tells`, reports slow steps meanwhile.
     Close {
         tells: bool,
         answer: oneshot::Sender<SessionEnd>,
@@ -124,7 +123,8 @@ pub(super) enum Command {
 }
 
 impl SessionHandle {
-    /// One that sends `commands`, and what it shares with the loop; the user's cells are in `language`.
+    /// Creates a handle that sends `commands`, and the state it shares with the loop; `language` is that of the
+    /// user's cells.
     pub(super) fn new(commands: UnboundedSender<Command>, language: String) -> (Self, Arc<Shared>) {
         let shared = Arc::new(Shared {
             next_line: Arc::new(AtomicU32::new(1)),
@@ -142,7 +142,7 @@ impl SessionHandle {
         (handle, shared)
     }
 
-    /// Sends a command whose events come from the run returned; the run ends when the loop has.
+    /// Sends a command whose events arrive on the returned run; the run ends at once when the loop has ended.
     fn run(&self, command: impl FnOnce(run::RunSender) -> Command) -> Run {
         let (sender, run) = run::stream();
         let _ = self.commands.send(command(sender));
@@ -156,40 +156,40 @@ impl SessionHandle {
         answered.blocking_recv().ok()
     }
 
-    /// Hands in an input; its events come from the run returned.
+    /// Submits an input; its events arrive on the returned run.
     pub fn submit(&self, submission: Submission) -> Run {
         self.run(|out| Command::Submit(submission, out))
     }
 
-    /// Hands in a replay; it runs when its turn comes, like an input. Its events come from the run returned.
+    /// Submits a replay, queued like an input; its events arrive on the returned run.
     pub fn replay(&self, replay: Replay) -> Run {
         self.run(|out| Command::Replay(replay, out))
     }
 
-    /// Hands in a file to run; it is read and run when its turn comes, like an input.
+    /// Submits a file to run, queued like an input; the file is read when its turn comes.
     pub fn load(&self, loading: LoadRequest) -> Run {
         self.run(|out| Command::Load(loading, out))
     }
 
-    /// Does what users have done before their first input; it is done when its turn comes, like an input.
+    /// Runs the start-up files, queued like an input.
     pub fn run_startup(&self) -> Run {
         self.run(Command::SetUp)
     }
 
-    /// Offers the variables that were kept when the session ended, where there are any, then tells which names are
-    /// missing, as [`SessionHandle::find_missing_names`] does.
+    /// Offers the variables that were kept when the session ended, where there are any, then reports missing names
+    /// as [`SessionHandle::find_missing_names`] does.
     pub fn restore_variables(&self) -> Run {
         self.run(Command::RestoreVariables)
     }
 
-    /// What only an editor can do comes to whoever called this last; without anybody the session says what else can be
-    /// done.
+    /// Directs the requests that only an editor can serve to the latest caller; without one, the session prints the
+    /// alternative.
     pub fn editor_requests(&self) -> EditorRequests {
         self.shared.editor.subscribe()
     }
 
-    /// Calls a tool of the session, or a function of the user, from outside of any turn; it is called when its turn
-    /// comes, like an input. Where nobody answers what it asks, the answer is the one that changes nothing.
+    /// Calls a tool of the session, or a function of the user, from outside of any turn; queued like an input.
+    /// Questions that nobody answers get the answer that changes nothing.
     pub fn call(&self, call: ToolCall, caller: Caller) -> PendingCall {
         let (sender, run) = run::stream();
         let id = self.shared.calls.fetch_add(1, Ordering::Relaxed);
@@ -200,19 +200,20 @@ impl SessionHandle {
         PendingCall { id, run }
     }
 
-    /// Stops a call, whether it runs or waits for its turn; its run still ends.
+    /// Stops a call, running or queued; its run still ends.
     pub fn stop_call(&self, id: u64) {
         let _ = self
             .commands
             .send(Command::External(ExternalRequest::Stop(id)));
     }
 
-    /// Calls from outside come to whoever called this last, to be shown; without anybody their callers are told all.
+    /// Directs external calls to the latest caller of this method, which shows them; without one, the callers get
+    /// all events.
     pub fn incoming_calls(&self) -> IncomingCalls {
         self.shared.host.subscribe()
     }
 
-    /// The tools that can be called from outside; the receiver fails when the session is over.
+    /// Requests the tools that can be called from outside; the receiver fails when the session is over.
     pub fn tools(&self) -> oneshot::Receiver<Toolset> {
         let (answer, answered) = oneshot::channel();
         let _ = self
@@ -226,71 +227,71 @@ impl SessionHandle {
         self.shared.changes.subscribe()
     }
 
-    /// The language of the cells, as far as it is known: `Python`, `R`.
+    /// Returns the language of the cells, as far as it is known: `Python`, `R`.
     pub fn language(&self) -> String {
         let language = self.shared.language.lock();
         language.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Starts the interpreter anew; its variables are lost. One that does not run is started.
+    /// Restarts the interpreter, or starts one that does not run; its variables are lost.
     pub fn restart(&self) {
         let _ = self.commands.send(Command::Restart);
     }
 
-    /// Leaves out the cell of the replay that runs, and goes on with the next step.
+    /// Skips the running cell of the replay and goes on with the next step.
     pub fn skip_step(&self) {
         let _ = self.commands.send(Command::SkipStep);
     }
 
-    /// The number the next input takes.
+    /// Returns the number that the next input takes.
     pub fn next_line(&self) -> u32 {
         self.shared.next_line.load(Ordering::Relaxed)
     }
 
-    /// Waits until the record has told where the session begins.
+    /// Waits until the record has reported where the session begins.
     ///
     /// # Errors
-    /// The session to take up is not in the record.
+    /// Fails when the session to resume is not in the record.
     pub fn await_start(&self) -> Result<SessionStart, Report> {
         let gone = || Err(Report::failure("the session has ended"));
         self.request(Command::AwaitStart).unwrap_or_else(gone)
     }
 
-    /// The end of the session as it was before this process; `None` when nothing is known of it.
+    /// Returns the end of the session as it was before this process; `None` when nothing is known of it.
     pub fn earlier(&self) -> Option<SessionTail> {
         self.request(Command::Earlier).flatten()
     }
 
-    /// The notice when another agent answered in the resumed session.
+    /// Returns the notice when another agent answered in the resumed session.
     pub fn other_agent(&self, earlier: &SessionTail) -> Option<Notice> {
         let earlier = Box::new(earlier.clone());
         self.request(|answer| Command::OtherAgent(earlier, answer))
             .flatten()
     }
 
-    /// Finds out which names of an earlier session the interpreter lacks; it is said in the background, with how they
-    /// come back.
+    /// Looks up which names of an earlier session the interpreter lacks; reports them in the background, with how
+    /// they come back.
     pub fn find_missing_names(&self) {
         let _ = self.commands.send(Command::FindMissingNames);
     }
 
-    /// The sessions of this directory (else of its git root), or of all; newest first.
+    /// Returns the sessions of this directory (else of its git root), or all of them; newest first.
     pub fn sessions(&self, all: bool) -> Vec<SessionRow> {
         self.request(|answer| Command::Sessions { all, answer })
             .unwrap_or_default()
     }
 
-    /// Interrupts what runs, cell or turn.
+    /// Interrupts the running cell or turn.
     pub fn interrupt(&self) {
         let _ = self.commands.send(Command::Interrupt);
     }
 
-    /// Ends the interpreter at once; its variables are lost.
+    /// Kills the interpreter; its variables are lost.
     pub fn kill(&self) {
         self.end_interpreter(false);
     }
 
-    /// As [`SessionHandle::kill`], since what runs takes longer than it may.
+    /// As [`SessionHandle::kill`], for a cell that exceeded its time limit.
     pub fn kill_over_time(&self) {
         self.end_interpreter(true);
     }
@@ -304,13 +305,13 @@ impl SessionHandle {
         };
         match killer {
             Some(killer) => killer.kill(),
-            // The loop says why not.
+            // The loop reports why not.
             None => drop(self.commands.send(Command::Kill(RuntimeRole::User))),
         }
     }
 
-    /// Ends what holds the shell up: the job in front, else, or when that has not helped, the shell itself, whose
-    /// variables are lost.
+    /// Kills what blocks the shell: first the foreground job; the shell itself, with its variables, when there is
+    /// no job or that has not helped.
     pub fn kill_shell(&self) {
         let _ = self.commands.send(Command::Kill(RuntimeRole::Shell));
     }
@@ -320,27 +321,28 @@ impl SessionHandle {
         let _ = self.commands.send(Command::ReplyInput(call, reply));
     }
 
-    /// Answers a [`Question`](super::Question); one that is over is ignored.
+    /// Answers a [`Question`](super::Question); an answer to one that is over is ignored.
     pub fn answer(&self, question: u64, reply: Reply) {
         let _ = self.commands.send(Command::Answer(question, reply));
     }
 
-    /// The newest exchange of the conversation.
+    /// Returns the newest exchange of the conversation.
     pub fn last_exchange(&self) -> Option<LastExchange> {
         self.request(Command::LastExchange).flatten()
     }
 
-    /// Starts the interpreter if it does not run yet; returns the terminal its cells own, if they own one.
+    /// Starts the interpreter if it does not run yet; returns the terminal that its cells own, if any.
     pub fn warm_runtime(&self) -> Option<Arc<dyn CellTerminal>> {
         self.request(Command::WarmRuntime).flatten()
     }
 
-    /// The terminal that commands of the persistent shell own; the shell itself starts with the first of them.
+    /// Returns the terminal that commands of the persistent shell own; the shell itself starts with the first
+    /// command.
     pub fn shell_terminal(&self) -> Option<Arc<dyn CellTerminal>> {
         self.request(Command::WarmShell).flatten()
     }
 
-    /// Command lines of what runs or is stopped in the shell; ends with it.
+    /// Returns the command lines of jobs that run or are stopped in the shell and end with it.
     pub fn shell_jobs(&self) -> Vec<String> {
         self.request(Command::ShellJobs).unwrap_or_default()
     }
@@ -350,49 +352,49 @@ impl SessionHandle {
         let _ = self.commands.send(Command::WarmAgent);
     }
 
-    /// The choices in force.
+    /// Returns the choices in force.
     pub fn choices(&self) -> Option<Choices> {
         self.request(Command::Choices)
     }
 
-    /// Tells the terminal's background: the theme for code follows it unless the user has chosen one.
+    /// Sets the terminal's background: the theme for code follows it unless the user has chosen one.
     pub fn on_background(&self, background: Background) {
         let _ = self.commands.send(Command::OnBackground(background));
     }
 
-    /// The interpreter's directory and the skills.
+    /// Returns the interpreter's directory and the skills.
     pub fn surroundings(&self) -> SessionSnapshot {
         self.request(Command::Surroundings).unwrap_or_default()
     }
 
-    /// Name and description of the models there are; waits for the agent, and starts it when it does not run.
+    /// Returns name and description of each model; waits for the agent, and starts it when it does not run.
     pub fn models(&self) -> Vec<(String, String)> {
         self.request(Command::Models).unwrap_or_default()
     }
 
-    /// Asks the runtime something that is not a cell; the receiver fails when there is no answer any more.
+    /// Sends the runtime a request that is not a cell; the receiver fails when no answer can come any more.
     pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         let (answer, answered) = oneshot::channel();
         let _ = self.commands.send(Command::Ask(request, answer));
         answered
     }
 
-    /// Asks for a completion of `draft`; `take` gets it. Nothing is asked for a blank text.
+    /// Requests a completion of `draft`, which `take` gets. Requests nothing for a blank text.
     pub fn suggest(&self, draft: Draft, take: OnSuggestion) -> PendingSuggestion {
         let (request, suggesting) = SuggestionRequest::new(draft, take);
-        // A loop that ended tells nobody anything any more.
+        // Fails when the loop has ended.
         let _ = self.commands.send(Command::Suggest(Box::new(request)));
         suggesting
     }
 
-    /// Ends the session: stops what runs, writes what is there, ends both peers. After `patience` it waits no longer,
-    /// and nothing is known of the end ([`SessionEnd::default`]).
+    /// Ends the session: stops jobs, writes pending rows, ends both peers. Waits at most `patience`; after that the
+    /// end is unknown ([`SessionEnd::default`]).
     pub fn close(&self, patience: Duration) -> SessionEnd {
         self.end(patience, false, patience, || {})
     }
 
-    /// The same; what takes long is told in the background, and an interruption means that it is waited for no longer.
-    /// `meanwhile` is called every 50 ms, so not at all when the end comes sooner.
+    /// As `close`, but reports slow steps in the background, and an interrupt ends the wait. Calls `meanwhile`
+    /// every 50 ms, so not at all when the end comes sooner.
     pub fn close_while(&self, patience: Duration, meanwhile: impl FnMut()) -> SessionEnd {
         self.end(patience, true, LOOK, meanwhile)
     }
@@ -412,7 +414,7 @@ impl SessionHandle {
         {
             return SessionEnd::default();
         }
-        // A thread only to bound the wait: the receiver itself has no deadline.
+        // The thread bounds the wait: the receiver itself has no deadline.
         let (done, finished) = std::sync::mpsc::channel();
         let wait = move || done.send(answered.blocking_recv().unwrap_or_default());
         if std::thread::Builder::new()

@@ -1,9 +1,9 @@
 //! Files into the session: notebooks, scripts and the old snapshot become steps of a replay.
 //!
 //! In: the file, and whether it is the startup notebook. Out: a replay, or a report with the place of the error.
-//! Invariants: nothing runs before the whole file has been parsed; prompts are never sent; prompts, commands and broken
-//! cells among the code are left out with a notice. The startup notebook may be missing or empty without a word; then
-//! `startup.json` of earlier versions is tried.
+//! Invariants: nothing runs before the whole file has been parsed; prompts are never sent; prompts, commands and
+//! broken cells among the code are left out with a notice. A missing or empty startup notebook is not reported;
+//! `startup.json` of earlier versions is tried then.
 //!
 //! Absent on purpose: how steps are run (`replay`).
 
@@ -25,32 +25,28 @@ use crate::session::run::RunSender;
 use crate::session::saving::read_text;
 use crate::text::counted;
 
-/// How long a file may take to be read before that is said.
+/// Time after which a slow read is reported.
 const PATIENT: Duration = Duration::from_secs(2);
 
-/// Bytes of a cell that interpreters take seconds to read.
+/// Bytes of a cell that takes an interpreter seconds to read.
 const LARGE: usize = 1 << 20;
 
-/// A file to be run in the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadRequest {
-    /// The file.
     pub path: PathBuf,
-    /// As the user knows it.
+    /// The path as the user knows it.
     pub shown: String,
-    /// The startup notebook: may be missing, and is silent when all goes well.
+    /// The startup notebook: may be missing, and prints nothing when all goes well.
     pub startup: bool,
 }
 
 struct LoadedFile {
     steps: Vec<ReplayStep>,
-    /// `2 code cells and 1 prompt`.
+    /// For example `2 code cells and 1 prompt`.
     counted: String,
-    /// Prompts and commands among the code.
     left_out: usize,
-    /// Why cells were left out.
     broken: Vec<String>,
-    /// A cell that takes long to read, from 1, and how many lines it has.
+    /// The first cell that takes long to read: its place, from 1, and its number of lines.
     large: Option<(usize, usize)>,
 }
 
@@ -63,7 +59,7 @@ struct ParsedFile {
     broken: Vec<String>,
 }
 
-/// The name of a file to load: one without a suffix we know is a notebook.
+/// Returns the file name to load; a name without a known suffix is a notebook.
 pub(super) fn with_suffix(name: &str) -> String {
     let known = |suffix: &str| ["ipynb", "py", "json"].contains(&suffix);
     let suffix = Path::new(name)
@@ -75,8 +71,8 @@ pub(super) fn with_suffix(name: &str) -> String {
     }
 }
 
-/// Reads a file for a runtime of `language`; its first step runs when all of it has been read. That it takes long is
-/// said on `out`.
+/// Reads a file for a runtime of `language`; no step runs before all of it has been read. Reports a slow read on
+/// `out`.
 pub(super) async fn load(
     loading: LoadRequest,
     record: RecordHandle,
@@ -146,7 +142,7 @@ fn replay_effects(loaded: LoadedFile, loading: &LoadRequest, last_code: u32) -> 
     effects
 }
 
-/// `None`: there is nothing to do.
+/// Returns `None` when there is nothing to run.
 fn read(loading: &LoadRequest, language: &str) -> Result<Option<LoadedFile>, Report> {
     let LoadRequest {
         path,
@@ -213,7 +209,6 @@ fn read(loading: &LoadRequest, language: &str) -> Result<Option<LoadedFile>, Rep
     }))
 }
 
-/// The message for a missing file.
 pub fn not_found_message(path: &Path, shown: &str) -> String {
     match suffix(path).as_str() {
         "py" => format!("Script not found: {shown}"),

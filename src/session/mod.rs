@@ -1,12 +1,12 @@
 //! The session: joins runtime, agent and record; numbers inputs, queues them and runs one job at a time.
 //!
-//! One loop on one thread (`task.rs`) takes commands and the events of both peers and never waits for a reply.
-//! Front-ends hold a [`SessionHandle`] and read one [`Run`] per input. An interrupt bypasses the queue: the runtime
-//! gets it directly, the agent with the next event of the loop.
+//! One loop on one thread (`event_loop.rs`) takes commands and the events of both peers and never waits for a
+//! reply. Front-ends hold a [`SessionHandle`] and read one [`Run`] per input. An interrupt bypasses the queue: the
+//! runtime gets it directly, the agent with the next event of the loop.
 //!
-//! The machines (`floor`, `asking`, `kernels`, `host_calls`, `prompt`, `toolbox`, `numbering`) hold the state and know
-//! no channel; the files of `impl Session` (each `driver.rs`, `dispatch`, `commands`, `agent_turns`, `runtime_events`,
-//! `startup`, `shutdown`, `shell`) carry out their effects.
+//! The machines (`scheduler`, `approvals`, `kernels`, `host_calls`, `prompt`, `tools`, `numbering`) hold the state
+//! and know no channel; the files of `impl Session` (each `driver.rs`, `dispatch`, `commands`, `agent_turns`,
+//! `runtime_events`, `startup`, `shutdown`, `shell`) carry out their effects.
 //!
 //! Absent on purpose: terminals, Codex, Python, SQL.
 
@@ -105,56 +105,47 @@ use crate::record::RecordHandle;
 use crate::report::Report;
 use crate::runtime::Stdin;
 
-/// Everything a session is made of.
+/// The parts a session is made of.
 pub struct Parts {
-    /// The runtime.
     pub runtime: PlannedRuntime,
-    /// The persistent shell.
     pub shell: PlannedRuntime,
     /// Connects the agent when it is first needed.
     pub agent: ConnectAgent,
-    /// How another agent would be connected in its place.
+    /// Plans the connection of another agent in its place.
     pub agents: PlanAgent,
-    /// Tells which of them are not there.
+    /// Reports the agents that are not installed.
     pub missing: MissingAgent,
-    /// Plans a kernel of the agent's own.
+    /// Plans a kernel for the agent.
     pub kernels: PlanKernel,
-    /// How an agent that takes tools from a server only reaches ours; `None`: it cannot.
+    /// Our MCP server, for an agent that takes tools only from servers; `None` where that is not possible.
     pub own_server: Option<McpServer>,
-    /// The record, opened.
     pub record: RecordHandle,
-    /// Reports of the record's thread.
+    /// Errors of the record's thread.
     pub reports: UnboundedReceiver<Report>,
-    /// The system prompt.
     pub instructions: String,
-    /// The choices to begin with.
     pub choices: Choices,
-    /// The working directory to begin with.
     pub cwd: PathBuf,
-    /// Who answers `input()`.
+    /// The source of answers to `input()`.
     pub stdin: Stdin,
-    /// Where exact exchanges are logged when that is chosen.
+    /// The log of exact exchanges, written when the user turns it on.
     pub exact_log: PathBuf,
-    /// The settings file.
     pub config_file: PathBuf,
-    /// Who decided the choices to begin with, and which files there are.
+    /// The source of each initial choice, and the settings files that exist.
     pub provenance: Provenance,
     pub keys: Arc<Keymap>,
-    /// True when a session is resumed: its numbering has to be known before the first input.
+    /// The session is resumed: its numbering has to be known before the first input.
     pub resumed: bool,
-    /// The interpreter starts before it is needed.
+    /// Start the interpreter before it is needed.
     pub runtime_at_once: bool,
-    /// Waits until the session may begin to work; commands may come earlier.
+    /// Blocks until the session may begin to work; commands may come earlier.
     pub wait_for_start: Box<dyn FnOnce() + Send>,
-    /// There is a user who can be asked.
+    /// False where there is no user to ask.
     pub asks: bool,
     pub startup_files: StartupFiles,
-    /// Finds the skills.
     pub skills: FindSkills,
-    /// Where texts too long for the model are kept.
+    /// The folder of texts too long for the model.
     pub artifacts: PathBuf,
-    /// The file the session is recorded in.
+    /// The file that holds the session's record.
     pub record_path: PathBuf,
-    /// Where notebooks lie.
     pub notebooks: NotebookPlaces,
 }

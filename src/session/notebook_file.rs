@@ -8,28 +8,26 @@ use crate::notebook::document::{Cell, CellKind, Document, Draft, NotebookError};
 use crate::report::Report;
 use crate::text::cut_characters;
 
-/// A notebook, and its file as it was found.
 #[derive(Debug, Clone)]
 pub struct NotebookFile {
     pub document: Document,
-    /// Where it is.
     pub file: TrackedFile,
-    /// Its name as typed.
+    /// The name as typed.
     pub name: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfMissing {
-    /// That is an error.
+    /// A missing file is an error.
     Refused,
     Empty,
 }
 
 impl NotebookFile {
-    /// Opens the file at `path`, which the user knows as `name`. An empty file is as good as none.
+    /// Opens the file at `path`, which the user knows as `name`. An empty file counts as missing.
     ///
     /// # Errors
-    /// The file is missing, cannot be read, or is no notebook.
+    /// Fails when the file is missing, cannot be read, or is no notebook.
     pub fn open(path: &Path, name: &str, missing: IfMissing) -> Result<Self, Report> {
         let (text, file) = TrackedFile::read(path, LARGEST)?;
         let kept = |text: &String| missing == IfMissing::Refused || !text.trim().is_empty();
@@ -45,10 +43,10 @@ impl NotebookFile {
         })
     }
 
-    /// Writes the notebook as it shall be. False when that is what the file holds.
+    /// Writes the notebook as drafted; returns false when the file already holds that.
     ///
     /// # Errors
-    /// The format is not written, the file was changed meanwhile, or cannot be written.
+    /// Fails when the format cannot be written, or the file was changed meanwhile or cannot be written.
     pub fn write(&mut self, draft: &Draft) -> Result<bool, Report> {
         let written = draft
             .render(&self.document)
@@ -60,7 +58,7 @@ impl NotebookFile {
         Ok(true)
     }
 
-    /// The same, and what the file holds now is what is open.
+    /// As `write`; then the open notebook is what the file holds.
     ///
     /// # Errors
     /// As [`NotebookFile::write`].
@@ -73,7 +71,7 @@ impl NotebookFile {
         Ok(())
     }
 
-    /// A line a cell: number, kind, In number, how many lines, the first.
+    /// Returns a line per cell: number, kind, In number, number of lines, first line.
     pub fn listing(&self) -> String {
         let document = &self.document;
         let (major, minor) = document.format();
@@ -118,7 +116,7 @@ fn line(number: usize, cell: Cell<'_>) -> String {
     format!("{number} {kind}{count} ({lines}{outputs}): {first}\n")
 }
 
-/// The report for a file that is no notebook, or not one for this.
+/// Returns the report for a file that is no notebook, or not one that this program can open.
 pub fn notebook_report(error: &NotebookError, name: &str) -> Report {
     let report = Report::failure(error.sentence(name));
     match error {

@@ -1,20 +1,18 @@
-//! One line for the user, and what can be done about it.
+//! A message to the user of one line, with its remedies.
 
 use crate::report::Report;
 
-/// One thing the user should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// One line.
     pub message: String,
     /// Remedies, a line each.
     pub hints: Vec<String>,
-    /// Something went wrong, as against something worth knowing.
+    /// True for a failure, false for information.
     pub warning: bool,
 }
 
 impl Notice {
-    /// Worth knowing.
     pub fn note(message: impl Into<String>) -> Self {
         Notice {
             message: message.into(),
@@ -23,7 +21,6 @@ impl Notice {
         }
     }
 
-    /// Something went wrong.
     pub fn warning(message: impl Into<String>) -> Self {
         Notice {
             warning: true,
@@ -31,7 +28,6 @@ impl Notice {
         }
     }
 
-    /// Adds a remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -39,7 +35,6 @@ impl Notice {
     }
 }
 
-/// A report of the record as a line for the user.
 pub fn report_notice(report: &Report) -> Notice {
     let mut message = report.message.clone();
     for cause in &report.causes {

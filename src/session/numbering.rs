@@ -1,8 +1,8 @@
 //! The In numbers: the next one, where the session began, and which cells ran in an interpreter that is gone.
 //!
 //! Pure, but for the next number, which handles read at any time. Invariants: a number is given once; none is given
-//! before it is known where a resumed session goes on; the remaining steps of a file count in what handles see, so the
-//! next input's number is known while the file runs.
+//! before the start of a resumed session is known; handles see the remaining steps of a file counted in, so that
+//! the next input's number is known while the file runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,22 +10,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::record::SessionStart;
 use crate::report::Report;
 
-/// The numbers of one session.
 pub(super) struct Numbering {
     next: u32,
-    /// Steps of a file that are still to take numbers.
     ahead: u32,
     start: StartState,
-    /// Something of this session is in the record.
     recorded: bool,
     /// Cells with a lower number ran in an interpreter that is gone.
     gone_before: u32,
     shown: Arc<AtomicU32>,
 }
 
-/// Where the session begins.
 enum StartState {
-    /// Not read yet; inputs of a resumed session wait for it.
+    /// Not read yet; inputs of a resumed session wait for the record.
     Awaited {
         taken_up: bool,
     },
@@ -33,7 +29,7 @@ enum StartState {
 }
 
 impl Numbering {
-    /// Begins at 1, or where the earlier session that is `taken_up` ends.
+    /// Begins at 1, or after the end of the earlier session that is `taken_up`.
     pub(super) fn new(taken_up: bool, shown: Arc<AtomicU32>) -> Self {
         let numbering = Numbering {
             next: 1,
@@ -52,7 +48,7 @@ impl Numbering {
         self.shown.store(shown, Ordering::Relaxed);
     }
 
-    /// Inputs can be numbered.
+    /// Returns true when inputs can be numbered.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self.start, StartState::Awaited { taken_up: true })
     }
@@ -68,7 +64,7 @@ impl Numbering {
         self.show();
     }
 
-    /// The conversation goes on in another session of the record.
+    /// Continues with the numbers of another session in the record.
     pub(super) fn on_change(&mut self, start: SessionStart) {
         self.next = start.next_line;
         self.mark_interpreter_lost();
@@ -77,13 +73,13 @@ impl Numbering {
         self.show();
     }
 
-    /// Gives the next number to an input that is recorded.
+    /// Returns the next number, for an input that is recorded.
     pub(super) fn take(&mut self) -> u32 {
         self.recorded = true;
         self.take_private()
     }
 
-    /// Gives the next number to an input that is recorded nowhere.
+    /// Returns the next number, for an input that is not recorded.
     pub(super) fn take_private(&mut self) -> u32 {
         let line = self.next;
         self.next += 1;
@@ -91,39 +87,38 @@ impl Numbering {
         line
     }
 
-    /// The number of an input that takes none: the next one that does has it, too.
+    /// Returns the number shown for an input that takes none; the next input gets the same number.
     pub(super) fn passing(&self) -> u32 {
         self.next
     }
 
-    /// Gives the next number to a step of the file that runs.
+    /// Returns the next number, for a step of the running file.
     pub(super) fn take_ahead(&mut self) -> u32 {
         self.ahead = self.ahead.saturating_sub(1);
         self.take()
     }
 
-    /// So many steps of a file are to take numbers; 0: the file is over.
+    /// Reserves numbers for the steps of a file; 0 when the file is over.
     pub(super) fn expect(&mut self, steps: usize) {
         self.ahead = u32::try_from(steps).unwrap_or(u32::MAX);
         self.show();
     }
 
-    /// The interpreter that ran the cells so far is gone.
     pub(super) fn mark_interpreter_lost(&mut self) {
         self.gone_before = self.next;
     }
 
-    /// All cells of the record have been run again.
+    /// Records that all cells of the record have been run again.
     pub(super) fn clear_interpreter_lost(&mut self) {
         self.gone_before = 0;
     }
 
-    /// Cells with a lower number ran in an interpreter that is gone.
+    /// Returns the number below which cells ran in an interpreter that is gone.
     pub(super) fn gone_before(&self) -> u32 {
         self.gone_before
     }
 
-    /// `None` until the record was read.
+    /// Returns `None` until the record was read.
     pub(super) fn start(&self) -> Option<&Result<SessionStart, Report>> {
         match &self.start {
             StartState::Awaited { .. } => None,
@@ -131,7 +126,7 @@ impl Numbering {
         }
     }
 
-    /// The session's number; 0 while it is not known.
+    /// Returns the session's number; 0 while it is not known.
     pub(super) fn session(&self) -> i64 {
         match self.start() {
             Some(Ok(start)) => start.number,
@@ -139,7 +134,7 @@ impl Numbering {
         }
     }
 
-    /// The session's number, when there is something to resume.
+    /// Returns the session's number, when there is something to resume.
     pub(super) fn resumable(&self) -> Option<i64> {
         let start = self.start()?.as_ref().ok()?;
         (start.recorded && self.recorded).then_some(start.number)

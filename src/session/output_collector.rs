@@ -12,21 +12,20 @@ use crate::output::traceback::CellError;
 use crate::output::transcript::{Transcript, TranscriptText};
 use crate::runtime::{DisplayData, OutputStream};
 
-/// How often standard output and standard error may take turns and be kept apart; then all is standard output.
+/// Changes between standard output and standard error that are kept; later text counts as standard output.
 const MOST_TURNS: usize = 2_000;
 
-/// Collects one cell's output.
 #[derive(Debug)]
 pub(super) struct OutputCollector {
     transcript: Transcript,
     bundles: Vec<MimeBundle>,
     layout: Layout,
-    /// Where the text of standard error begins that goes on, and how many there were.
+    /// Offset at which the current text of standard error begins, and the number of such texts so far.
     stderr: Option<u64>,
     turns: usize,
-    /// Displays that may be updated: of which id each bundle is.
+    /// The bundles that may be updated, by index, with their display id.
     named: Vec<(usize, String)>,
-    /// The bundle that was shown last of each.
+    /// The latest bundle of each display id.
     last: HashMap<String, MimeBundle>,
 }
 
@@ -44,7 +43,6 @@ impl OutputCollector {
         }
     }
 
-    /// Printed bytes.
     pub(super) fn push(&mut self, stream: OutputStream, bytes: &[u8]) {
         let is_error = stream == OutputStream::Stderr;
         if is_error && self.stderr.is_none() && self.turns < MOST_TURNS {
@@ -56,14 +54,14 @@ impl OutputCollector {
         self.transcript.push(bytes);
     }
 
-    /// The text after `to` bytes was not written to standard error.
+    /// Ends the current text of standard error at offset `to`.
     fn leave_stderr(&mut self, to: u64) {
         if let Some(from) = self.stderr.take() {
             self.layout.stderr(from..to);
         }
     }
 
-    /// Lines of our own.
+    /// Appends lines of our own.
     pub(super) fn say(&mut self, text: &str) {
         self.own_lines(text);
     }
@@ -97,12 +95,11 @@ impl OutputCollector {
         self.layout.error(range, error);
     }
 
-    /// The text so far.
     pub(super) fn text(&self) -> String {
         self.transcript.snapshot().text
     }
 
-    /// Everything shown, in the end.
+    /// Returns the text, the bundles and their places in the text.
     pub(super) fn finish(mut self) -> (TranscriptText, Vec<MimeBundle>, Layout) {
         self.transcript.finish();
         self.leave_stderr(self.transcript.length());

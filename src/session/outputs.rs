@@ -29,40 +29,36 @@ use crate::session::events::Notice;
 use crate::session::run::RunSender;
 use crate::session::tool_return::ToolReturn;
 
-/// The name of the tool.
 pub(super) const READ_OUTPUT: &str = "read_output";
 /// How code reads outputs that were not shortened.
 const IN_CODE: &str = " (in code, `ipycodex.output(\"cell-12\")` gives what any cell showed)";
 
-/// The name of the file with the user's variables.
 const VARIABLES: &str = "variables.pickles";
 
 /// An optional prefix of ids.
 const ADDRESS: &str = "artifact://";
 
-/// Room for the line between head and tail, so that a cut text is within the limit and is not cut again.
+/// Code points reserved for the line between head and tail, so that a cut text is within the limit and is not cut
+/// again.
 const LINE_ROOM: usize = 200;
-/// Code points of a piece when the agent says nothing.
+/// Code points of a piece when the agent gives no limit.
 const USUAL_PIECE: usize = 10_000;
-/// Code points of a piece at most; agents cut what is longer.
+/// Code points of the longest piece; agents cut longer ones.
 const LARGEST_PIECE: usize = 20_000;
-/// Code points of one found line that are shown.
+/// Code points shown of a line that matches a query.
 const LINE: usize = 500;
-/// Ids that are listed.
 const LISTED: usize = 40;
 
 /// The kind of a text: the first part of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputKind {
-    /// The result of a tool.
     Tool,
     /// The value of a variable or expression.
     Variable,
-    /// The output of a command a prompt named.
+    /// The output of a command in a prompt.
     Shell,
-    /// A file that a prompt named.
     File,
-    /// The output of a cell in a kernel of the agent's own.
+    /// The output of a cell in a kernel of the agent.
     Own,
 }
 
@@ -78,24 +74,21 @@ impl OutputKind {
     }
 }
 
-/// The cut outputs of a session; clones are the same.
+/// The cut outputs of a session; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outputs {
     artifacts: Artifacts,
     places: Arc<Places>,
 }
 
-/// Where they belong.
 #[derive(Debug, Default)]
 struct Places {
-    /// The directory of all artifacts.
     root: PathBuf,
-    /// The file the session is recorded in.
     record: PathBuf,
 }
 
 impl Outputs {
-    /// None yet; `root` is the directory of all artifacts, `record` the file the session is recorded in.
+    /// Starts empty; `root` is the directory of all artifacts, `record` the file that holds the session's record.
     pub(super) fn new(root: PathBuf, record: PathBuf) -> Self {
         Outputs {
             artifacts: Artifacts::default(),
@@ -103,7 +96,7 @@ impl Outputs {
         }
     }
 
-    /// None yet, at the same places: for another session.
+    /// Returns an empty set in the same directories, for another session.
     pub(super) fn anew(&self) -> Self {
         Outputs {
             artifacts: Artifacts::default(),
@@ -111,12 +104,10 @@ impl Outputs {
         }
     }
 
-    /// The file the session is recorded in.
     pub(super) fn record(&self) -> &Path {
         &self.places.record
     }
 
-    /// The session's number is known. One that is not recorded leaves no files.
     pub(super) fn settle(&self, start: &SessionStart) {
         if start.recorded && start.number > 0 {
             let Places { root, record } = &*self.places;
@@ -125,23 +116,24 @@ impl Outputs {
         }
     }
 
-    /// Where the variables are kept when the session ends. `None`: it leaves no files, or the disk refuses one.
+    /// Returns the file for the variables at the session's end; `None` when the session writes no files, or the
+    /// disk refuses one.
     pub(super) fn file_of_variables(&self) -> Option<PathBuf> {
         self.artifacts.own_file(VARIABLES).ok().flatten()
     }
 
-    /// Where they were kept at its last end, if they were.
+    /// Returns the file of the variables from the session's last end, if there is one.
     pub(super) fn kept_variables(&self) -> Option<PathBuf> {
         let file = self.artifacts.directory()?.join(VARIABLES);
         std::fs::symlink_metadata(&file).is_ok().then_some(file)
     }
 
-    /// Writes those that wait; blocks.
+    /// Writes the texts that are not on disk yet; blocks.
     pub(super) fn write_waiting(&self) -> Result<(), FileError> {
         self.artifacts.write_waiting()
     }
 
-    /// Writes what waits for its file, on another thread; a failure is said on `out`.
+    /// Writes the texts that are not on disk yet, on another thread; reports a failure on `out`.
     pub(super) fn save(&self, out: &RunSender) {
         if !self.artifacts.is_waiting() {
             return;
@@ -155,7 +147,7 @@ impl Outputs {
         });
     }
 
-    /// `text` as the model gets it in the prompt with number `line`; what is left out of it is kept.
+    /// Returns `text`, cut as the model gets it in the prompt with number `line`; keeps the whole of a cut text.
     pub(super) fn cut(&self, kind: OutputKind, line: u32, text: &str) -> String {
         if !exceeds(text, MODEL_CHARACTERS) {
             return text.to_owned();
@@ -165,8 +157,8 @@ impl Outputs {
         shorten_naming(text, MODEL_CHARACTERS - LINE_ROOM, Rest::Kept(&id))
     }
 
-    /// What a cell of the prompt with number `line` showed in a kernel of the agent's own, with at most `limit` code
-    /// points of it; the whole is kept when that is less.
+    /// Returns the output of a cell in a kernel of the agent, cut to `limit` code points, for the prompt with number
+    /// `line`; keeps the whole of a cut output.
     pub(super) fn cut_own(&self, line: u32, shown: &TranscriptText, limit: usize) -> String {
         if !shown.cut && !exceeds(&shown.text, limit) {
             return shown.text.clone();
@@ -183,7 +175,7 @@ impl Outputs {
             .expect("some number is free")
     }
 
-    /// What cell `line` showed, with at most `limit` code points of it; the whole is kept when that is less.
+    /// Returns the output of cell `line`, cut to `limit` code points; keeps the whole of a cut output.
     pub(super) fn cut_cell(&self, line: u32, shown: &TranscriptText, limit: usize) -> String {
         let id = cell_id(line);
         if (shown.cut || exceeds(&shown.text, limit)) && !self.artifacts.has(&id) {
@@ -192,7 +184,7 @@ impl Outputs {
         shorten_transcript(shown, limit, Rest::Kept(&id))
     }
 
-    /// Makes readable what the context of the next prompt cuts.
+    /// Keeps the outputs that the context of the next prompt will cut.
     pub(super) fn keep_cells(&self, dialog: &Dialog) {
         for cell in &dialog.cells {
             let Some(output) = &cell.output else { continue };
@@ -269,7 +261,7 @@ impl Outputs {
         })
     }
 
-    /// The whole of one, for people; without an id the ids there are. Reads a file of at most [`MOST_BYTES`].
+    /// Returns a whole output, for people; without an id, the list of ids. Reads a file of at most [`MOST_BYTES`].
     pub(super) fn whole(&self, id: &str) -> Result<String, String> {
         let id = id.strip_prefix(ADDRESS).unwrap_or(id);
         match (id, self.artifacts.read(id)) {
@@ -283,7 +275,7 @@ impl Outputs {
         }
     }
 
-    /// Environment variables with which cells find their session.
+    /// Returns the environment variables by which cells find their session.
     pub(super) fn told_to_cells(&self, start: &SessionStart) -> EnvironmentChanges {
         let recorded = start.recorded && start.number > 0;
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -317,7 +309,7 @@ impl Outputs {
         }
     }
 
-    /// The ids there are, newest first.
+    /// Lists the ids, newest first.
     fn listing(&self) -> Option<String> {
         let list = self.artifacts.list();
         if list.is_empty() {
@@ -332,7 +324,6 @@ impl Outputs {
     }
 }
 
-/// The arguments of a call.
 struct ReadArguments<'a> {
     id: &'a str,
     offset: i64,
@@ -363,7 +354,7 @@ impl<'a> ReadArguments<'a> {
     }
 }
 
-/// A whole number, also where a model wrote it as text.
+/// Parses a whole number, also one that a model wrote as text.
 fn number(value: &Value, name: &str) -> Result<Option<i64>, String> {
     let read = match value {
         Value::Null => return Ok(None),
@@ -378,7 +369,7 @@ fn number(value: &Value, name: &str) -> Result<Option<i64>, String> {
     read.map(Some).ok_or_else(wrong)
 }
 
-/// `limit` code points from `offset` on, and what there is besides. A piece ends where something is missing.
+/// Returns `limit` code points from `offset` on, and a note about the rest. A piece ends at a gap in the text.
 fn slice(id: &str, text: &str, offset: i64, limit: usize) -> String {
     let TruncatedText {
         parts, characters, ..
@@ -427,7 +418,7 @@ fn slice(id: &str, text: &str, offset: i64, limit: usize) -> String {
     piece
 }
 
-/// The lines that hold `query`, with their numbers from 1, `limit` code points at most.
+/// Returns the lines that contain `query`, numbered from 1; at most `limit` code points.
 fn found_lines(id: &str, text: &str, query: &str, limit: usize) -> String {
     let exact = query.chars().any(char::is_uppercase);
     let holds = |line: &str| match exact {
@@ -466,7 +457,7 @@ fn found_lines(id: &str, text: &str, query: &str, limit: usize) -> String {
     format!("[{id}: {all} of {total} lines hold {query:?}]{shown}{more}")
 }
 
-/// A line, or the part of a very long one in which `query` stands.
+/// Returns the line, or the part of a very long one around `query`.
 fn around(line: &str, query: &str) -> String {
     if !exceeds(line, LINE) {
         return line.to_owned();

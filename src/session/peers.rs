@@ -14,44 +14,40 @@ use crate::runtime::{
 use crate::session::ids::{CallId, JobId};
 use crate::session::kernels::KernelRequest;
 
-/// Makes a runtime and the receiver of its events; its interpreter starts with these variables.
+/// Connects a runtime, whose interpreter starts with these environment variables; returns it with its events.
 pub type ConnectRuntime =
     Box<dyn FnOnce(&EnvironmentChanges) -> (Box<dyn Runtime>, Receiver<RuntimeEvent>) + Send>;
 
-/// A runtime that is connected when it is first needed.
 pub struct PlannedRuntime {
-    /// Capabilities, as far as known before it is connected.
+    /// Capabilities, as far as known before the connection.
     pub capabilities: RuntimeCapabilities,
-    /// It is told of the session when it starts, and not every language hears of it later: it is started when the
-    /// record is open, which takes a moment.
+    /// The runtime starts only once the record is open, which takes a moment: it gets the session's address at its
+    /// start, and not every language can be given it later.
     pub needs_session_at_start: bool,
-    /// Connects it.
     pub connect: ConnectRuntime,
 }
 
-/// Plans a runtime of the agent's own.
+/// Plans a runtime for the agent.
 pub type PlanKernel = Box<dyn Fn(&KernelRequest) -> PlannedRuntime + Send>;
 
-/// Makes an agent and the receiver of its events.
+/// Connects an agent; returns it with its events.
 pub type ConnectAgent = Box<dyn FnOnce() -> (Box<dyn Agent>, Receiver<AgentEvent>) + Send>;
 
-/// How each agent there is would be connected.
+/// Plans the connection of the chosen agent.
 ///
-/// The error says why there is none of this choice.
+/// The error says why that agent cannot be connected.
 pub type PlanAgent = Box<dyn Fn(&AgentChoice) -> Result<ConnectAgent, Report> + Send>;
 
-/// Why an agent cannot be started, as far as that is known without starting it; `None`: nothing is.
+/// Returns why an agent cannot be started, as far as that is known without starting it; `None` when no reason is
+/// known.
 pub type MissingAgent = Box<dyn Fn(&AgentChoice) -> Option<String> + Send>;
 
 pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
 
-/// Who waits for an answer of the runtime.
 pub(super) enum RuntimeRequester {
-    /// Somebody outside the loop.
+    /// A caller outside the loop.
     Handle(oneshot::Sender<RuntimeReply>),
-    /// The prompt with this ticket.
     Prompt(JobId),
-    /// The call of a tool.
     Tool(CallId),
 }
 
@@ -59,7 +55,7 @@ pub(super) enum RuntimeRequester {
 pub(super) struct LazyPeer<P: ?Sized, E> {
     connect: Option<Connect<P, E>>,
     live: Option<(Box<P>, Receiver<E>)>,
-    /// Reported ready, and not gone since.
+    /// True from the peer's ready event until its exit.
     up: bool,
 }
 
@@ -73,7 +69,7 @@ impl<P: ?Sized, E> LazyPeer<P, E> {
         }
     }
 
-    /// One whose peer is put in with [`LazyPeer::replace`].
+    /// Creates a placeholder, to be filled by [`LazyPeer::replace`].
     pub(super) fn empty() -> Self {
         LazyPeer {
             connect: None,
@@ -82,7 +78,7 @@ impl<P: ?Sized, E> LazyPeer<P, E> {
         }
     }
 
-    /// The peer, connected now if it was not.
+    /// Returns the peer; connects it first if needed.
     pub(super) fn get(&mut self) -> &mut P {
         if let Some(connect) = self.connect.take() {
             self.live = Some(connect());
@@ -94,18 +90,17 @@ impl<P: ?Sized, E> LazyPeer<P, E> {
         peer
     }
 
-    /// Takes another peer in its place; the old one, if it was connected.
+    /// Replaces the peer; returns the old one if it was connected.
     pub(super) fn replace(&mut self, connect: Connect<P, E>) -> Option<(Box<P>, Receiver<E>)> {
         self.connect = Some(connect);
         self.live.take()
     }
 
-    /// The peer, if it is connected.
+    /// Returns the peer, if it is connected.
     pub(super) fn live(&mut self) -> Option<&mut P> {
         self.live.as_mut().map(|(peer, _)| &mut **peer)
     }
 
-    /// Reported ready, and not gone since.
     pub(super) fn is_up(&self) -> bool {
         self.up
     }
@@ -114,12 +109,12 @@ impl<P: ?Sized, E> LazyPeer<P, E> {
         self.up = up;
     }
 
-    /// The next event; never returns while there is no peer or when its events have ended.
+    /// Returns the next event; never returns while there is no peer or when its events have ended.
     pub(super) async fn next(&mut self) -> E {
         std::future::poll_fn(|waker| self.poll_next(waker)).await
     }
 
-    /// The next event, if it is there; as [`LazyPeer::next`].
+    /// Polls for the next event, as [`LazyPeer::next`].
     pub(super) fn poll_next(&mut self, waker: &mut Context<'_>) -> Poll<E> {
         if let Some((_, events)) = &mut self.live
             && let Poll::Ready(Some(event)) = events.poll_recv(waker)

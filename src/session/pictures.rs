@@ -5,12 +5,10 @@
 
 use crate::agent::InputPart;
 
-/// Pictures sent with one text.
 const MOST: usize = 8;
-/// Bytes of one, as base64; the record sends no larger one again.
+/// Bytes of one picture as base64; the record sends no larger one again.
 const LARGEST: usize = 4 << 20;
 
-/// Pictures chosen so far.
 #[derive(Debug, Default)]
 pub(super) struct Pictures {
     urls: Vec<String>,
@@ -18,7 +16,7 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    /// Takes a picture, or counts it when there is no room for it.
+    /// Adds a picture, or counts it when there is no room for it.
     pub(super) fn add(&mut self, url: String) {
         if self.urls.len() >= MOST || url.len() > LARGEST {
             self.left_out += 1;
@@ -27,7 +25,7 @@ impl Pictures {
         }
     }
 
-    /// The line for the text, when some are missing.
+    /// Returns the line for the text about pictures left out, if there are any.
     pub(super) fn missing(&self) -> Option<String> {
         match self.left_out {
             0 => None,
@@ -38,12 +36,10 @@ impl Pictures {
         }
     }
 
-    /// The pictures as `data:` URLs.
     pub(super) fn into_urls(self) -> Vec<String> {
         self.urls
     }
 
-    /// The pictures as pieces of an input.
     pub(super) fn into_parts(self) -> impl Iterator<Item = InputPart> {
         self.urls.into_iter().map(InputPart::Image)
     }

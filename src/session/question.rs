@@ -1,134 +1,124 @@
 //! Questions to the user and their possible replies.
 //!
-//! Pure values. Text in them is foreign (a model's, a skill's, an MCP server's): front-ends show it escaped, whole and
-//! without markup. Every question is answered once or reported as over.
+//! Pure values. Text in them is foreign (from a model, a skill, an MCP server): front-ends show it escaped, whole
+//! and without markup. Every question is answered once or reported as over.
 
 use crate::agent::{Decision, QuestionAnswer, QuestionOption, Subject};
 use crate::runtime::SavedVariables;
 
-/// One question, open until it is answered or over.
+/// A question, open until it is answered or over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// To be named in the answer.
+    /// The id that the answer names.
     pub id: u64,
-    /// Who asks, where that is not the agent: the name an MCP client gives itself.
+    /// The requester, where that is not the agent: the name that an MCP client gives itself.
     pub caller: Option<String>,
     pub about: QuestionSubject,
-    /// The options of an agent that asks; [`QuestionChoice::Named`] is one of them.
+    /// The options of an agent's question; [`QuestionChoice::Named`] is one of them.
     pub options: Vec<QuestionOption>,
-    /// A no to the agent may come with its reason.
+    /// A no to the agent may carry its reason.
     pub reasons: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionSubject {
-    /// The agent asks.
     Agent(Subject),
     /// The agent wants to run cells in the live interpreter.
     Cells(Vec<ProposedCell>),
-    /// The agent wants to look at the namespace where nothing keeps its code from changing files.
+    /// The agent wants to inspect the namespace where nothing keeps its code from changing files.
     Unprotected {
-        /// The code.
         code: String,
         /// Why there is no protection.
         why: String,
     },
-    /// A skill that comes with the project wants to be read.
+    /// The agent wants to read a skill that comes with the project.
     ProjectSkill {
-        /// Its name.
         skill: String,
         /// Its `SKILL.md`.
         path: String,
-        /// The project's directory.
         project: String,
     },
-    /// The project wants files run before the first input.
+    /// The project has files to run before the first input.
     ProjectFiles {
-        /// Its folder.
+        /// The project's folder of start-up files.
         folder: String,
-        /// Each file and what it holds, in order.
+        /// Name and content of each file, in order.
         files: Vec<(String, String)>,
     },
-    /// An exchange that is taken back has run cells: the interpreter can step back over them.
+    /// An exchange to be undone has run cells that the interpreter can step back over.
     StepBack {
         /// Its In number.
         exchange: u32,
-        /// The cells there are between here and there.
+        /// The cells from the exchange's first one up to now.
         over: Vec<SteppedCell>,
     },
-    /// Variables were kept when the session ended: they can be set again.
+    /// Variables were kept when the session ended and can be restored.
     Variables(SavedVariables),
-    /// None of the pictures of a prompt that has nothing else can be sent: why, a line each.
+    /// A prompt consists of pictures alone and none can be sent; the reasons, a line each.
     Pictures(Vec<String>),
-    /// A skill that is being loaded holds code to be run.
+    /// A skill that is being loaded contains code to run.
     SkillCode {
-        /// Its name.
         skill: String,
         /// Its `SKILL.md`.
         path: String,
-        /// The blocks, in order.
         blocks: Vec<String>,
     },
 }
 
-/// A cell the agent wants to run.
+/// A cell that the agent wants to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedCell {
-    /// Its source.
     pub code: String,
     /// Its purpose, in the agent's words; may be empty.
     pub title: String,
-    /// The interpreter is started anew before it: all variables go.
+    /// The interpreter is started anew before the cell: all variables are lost.
     pub reset: bool,
 }
 
 /// A cell that the interpreter would step back over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SteppedCell {
-    /// Its In number.
     pub line: u32,
     /// Its first line.
     pub code: String,
-    /// The exchange that is taken back has run it.
+    /// The exchange to be undone has run it.
     pub own: bool,
 }
 
-/// One way to answer "may I?".
+/// A choice of answer to a request for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuestionChoice {
     /// Yes, this time.
     Once,
-    /// Neither yet: what it would do is to be seen first, and the question comes again.
+    /// Undecided: show first what it would do, then ask again.
     Try,
-    /// Yes, and like things for the rest of the session.
+    /// Yes, also to similar requests for the rest of the session.
     Session,
-    /// Yes, and it is remembered on this machine.
+    /// Yes, remembered on this machine.
     Remember,
     /// No; the turn goes on.
     No,
-    /// No, and the agent is told why; comes as [`Reply::NoBecause`].
+    /// No, with the reason for the agent; arrives as [`Reply::NoBecause`].
     NoBecause,
     /// No, and the turn stops.
     Stop,
-    /// The option of this number, which has words of its own.
+    /// The agent's option with this index, which has a label of its own.
     Named(usize),
 }
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// One of [`Question::choices`].
     Chosen(QuestionChoice),
-    /// No, and the agent is told this.
+    /// No, with this reason for the agent.
     NoBecause(String),
-    /// To a form: the id of each field and what was given for it.
+    /// To a form: the id of each field and its values.
     Filled(Vec<(String, Vec<String>)>),
     /// To a form: no answer.
     Declined,
 }
 
 impl Question {
-    /// A question with the usual ways to answer.
     pub fn usual(id: u64, about: QuestionSubject) -> Self {
         let options = match &about {
             QuestionSubject::Agent(subject) => subject.default_options(),
@@ -143,7 +133,7 @@ impl Question {
         }
     }
 
-    /// The ways to answer, in the order to offer them; none for a form.
+    /// Returns the choices in the order to offer them; none for a form.
     pub fn choices(&self) -> Vec<QuestionChoice> {
         match &self.about {
             QuestionSubject::Agent(_) => {
@@ -202,7 +192,7 @@ impl Question {
     }
 }
 
-/// An option as a choice: one of the usual ones, unless the agent has words of its own for it.
+/// Maps an option to a usual choice, or to a named one when the agent labels it itself.
 fn usual((number, option): (usize, &QuestionOption)) -> QuestionChoice {
     match option.kind {
         _ if !option.name.is_empty() => QuestionChoice::Named(number),
@@ -215,7 +205,8 @@ fn usual((number, option): (usize, &QuestionOption)) -> QuestionChoice {
 }
 
 impl Reply {
-    /// The reason of a no, as a model is told it behind what did not happen; empty when none was given.
+    /// Returns the reason of a no, phrased to follow the refusal in the text for the model; empty when none was
+    /// given.
     pub(super) fn reason(&self) -> String {
         match self {
             Reply::NoBecause(why) => format!(". The user's reason: {why}"),
@@ -223,8 +214,9 @@ impl Reply {
         }
     }
 
-    /// The answer to an agent that offered `options`: by their kind, never by their place. What an agent calls by words
-    /// of its own may reach further than the user was told, so a usual yes takes it only for this once.
+    /// Returns the answer for an agent that offered `options`, selected by kind, never by position. An option with
+    /// a label of the agent's may reach further than the user was shown, so a usual yes selects it for this once
+    /// only.
     pub fn for_agent(&self, options: &[QuestionOption]) -> QuestionAnswer {
         use Decision::{AllowAlways, AllowOnce, RejectAlways, RejectOnce, Stop};
         let of = |kinds: &[Decision]| {
@@ -269,7 +261,7 @@ mod tests {
         }
     }
 
-    /// As an agent may list them: the lasting one first, two of a kind.
+    /// Options as an agent may list them: the lasting one first, two of a kind.
     fn named() -> Vec<QuestionOption> {
         vec![
             option("all", "Always allow", Decision::AllowAlways),
@@ -294,7 +286,7 @@ mod tests {
         };
         let own = named();
         check(&own, QuestionChoice::Once, Some("one"));
-        // What the user allowed here for the session lasts here, not there.
+        // A grant for the session is kept by this session, not by the agent.
         check(&own, QuestionChoice::Session, Some("one"));
         check(&own, QuestionChoice::No, Some("no"));
         check(&own, QuestionChoice::Stop, Some("no"));

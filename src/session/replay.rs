@@ -1,10 +1,10 @@
 //! Replay: cells run again and exchanges recorded again, step by step.
 //!
-//! In: a [`Replay`]; out: a run with a [`ReplayStep`](BeginEvent::Step) before each step, the cell's own events and one
-//! [`EndEvent::Replay`]. Invariants: one step at a time and nothing between two; the first cell that fails stops the
-//! replay, except when the user skipped it; a cell that runs under its old number is not recorded again. Nobody answers
-//! `input()` here, and requests of a cell to leave the shell or to fill the editor are ignored: they were served when
-//! the cell was typed.
+//! In: a [`Replay`]; out: a run with a [`ReplayStep`](BeginEvent::Step) before each step, the cell's own events and
+//! one [`EndEvent::Replay`]. Invariants: one step at a time, and nothing runs between two; the first cell that
+//! fails stops the replay, except when the user skipped it; a cell that runs under its old number is not recorded
+//! again. Nobody answers `input()` here, and requests of a cell to leave the shell or to fill the editor are
+//! ignored: they were served when the cell was typed.
 //!
 //! Absent on purpose: where steps come from (a notebook, a record) and how they are shown.
 
@@ -30,51 +30,39 @@ use crate::session::runtimes::RuntimePeer;
 pub struct Replay {
     /// Its source, for messages: `startup.ipynb`, `session 43`.
     pub name: String,
-    /// In this order.
     pub steps: Vec<ReplayStep>,
     /// Only the output of a cell that fails is shown.
     pub quiet: bool,
 }
 
-/// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplayStep {
-    /// A cell is run.
     Cell {
-        /// Code, as typed.
         source: String,
-        /// A cell of this session's record: it runs under this In number and is not recorded again. `None`: it takes
-        /// the next number and is recorded like one that was typed.
+        /// The In number of a recorded cell, which keeps it and is not recorded again. `None`: the cell takes the
+        /// next number and is recorded as if typed.
         again: Option<u32>,
-        /// Where it stands in a script.
+        /// The position in a script.
         place: Option<SourceLocation>,
-        /// Metadata of its notebook cell.
         metadata: Map<String, Value>,
     },
-    /// An exchange becomes part of the conversation: it takes the next number, nothing is sent.
+    /// Adds an exchange to the conversation: takes the next number, sends nothing.
     Prompt {
-        /// As typed, without the dot.
         prompt: String,
-        /// The stored answer.
         response: String,
-        /// The last code line before it; `None`: the last one of this session.
+        /// The last code line before it; `None` for the last one of this session.
         after: Option<u32>,
-        /// Metadata of its notebook cell.
         metadata: Map<String, Value>,
     },
 }
 
-/// A replay in progress: which step is next, and how it went so far.
 #[derive(Debug)]
 pub(super) struct ReplayRun {
     steps: VecDeque<ReplayStep>,
     quiet: bool,
     last_code: u32,
-    /// In number of the cell that runs.
     line: u32,
-    /// The user skips the cell that runs.
     skipping: bool,
-    /// The user stops all of it.
     stopping: bool,
     purpose: ReplayPurpose,
     so_far: ReplaySummary,
@@ -83,12 +71,12 @@ pub(super) struct ReplayRun {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReplayPurpose {
-    /// Cells run again.
+    /// Recorded cells run again.
     Again {
-        /// With it every cell of the record has run in this interpreter.
+        /// Afterwards every recorded cell has run in this interpreter.
         all: bool,
     },
-    /// A file is run; this is said in place of how it ended when all of it went well, unless it is empty.
+    /// The steps of a file; unless empty, `said` replaces the summary when all went well.
     File { said: String },
 }
 
@@ -119,7 +107,6 @@ impl ReplayRun {
         }
     }
 
-    /// The next step; `None`: the replay is over.
     pub(super) fn next(&mut self) -> Option<ReplayStep> {
         match self.so_far.stopped {
             Some(_) => None,
@@ -127,7 +114,7 @@ impl ReplayRun {
         }
     }
 
-    /// The cell of the step ended: what it means for the rest.
+    /// Takes the end of a step's cell; decides whether the replay goes on.
     pub(super) fn on_cell(&mut self, result: &CellResult) {
         let line = self.line;
         let skipped = std::mem::take(&mut self.skipping);
@@ -154,17 +141,15 @@ impl ReplayRun {
         };
     }
 
-    /// The user leaves out the cell that runs.
     pub(super) fn skip(&mut self) {
         self.skipping = true;
     }
 
-    /// The user stops what runs, and the replay with it.
     pub(super) fn stop(&mut self) {
         self.stopping = true;
     }
 
-    /// Says how it ended; true when every cell of the record has run now.
+    /// Reports how the replay ended; returns true when every recorded cell has run now.
     pub(super) fn end(mut self) -> bool {
         self.so_far.rest = rest(&self.steps);
         let (so_far, out) = (self.so_far, self.out);
@@ -205,7 +190,7 @@ pub(super) struct ReplayContext<'a> {
 }
 
 impl ReplayContext<'_> {
-    /// Gives a number to a step that is recorded like one that was typed.
+    /// Numbers a step that is recorded as if typed.
     fn number(&mut self, source: &str) -> u32 {
         let line = self.numbering.take_ahead();
         self.record.record_input(line, source, source);
@@ -214,7 +199,7 @@ impl ReplayContext<'_> {
 }
 
 impl ReplayRun {
-    /// Does the steps up to the next cell, which comes back running; `None`: that was the end of it.
+    /// Carries out the steps up to the next cell, and returns that cell running; `None` when the replay is over.
     pub(super) fn go_on(
         mut self: Box<Self>,
         context: &mut ReplayContext<'_>,
@@ -311,13 +296,12 @@ impl ReplayRun {
         self.so_far.ran += 1;
     }
 
-    /// Where its events go.
     pub(super) fn out(&self) -> &RunSender {
         &self.out
     }
 }
 
-/// First and last number of steps that are cells of the record.
+/// Returns the first and last number of the remaining recorded cells.
 fn rest(steps: &VecDeque<ReplayStep>) -> Option<(u32, u32)> {
     let line = |step: &ReplayStep| match step {
         ReplayStep::Cell { again, .. } => *again,
@@ -326,7 +310,7 @@ fn rest(steps: &VecDeque<ReplayStep>) -> Option<(u32, u32)> {
     Some((line(steps.front()?)?, line(steps.back()?)?))
 }
 
-/// The last line that is code.
+/// Returns the last line that is code.
 pub(super) fn last_code(dialog: &Dialog) -> u32 {
     let mut newest_first = dialog.cells.iter().rev();
     newest_first

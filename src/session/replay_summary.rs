@@ -5,21 +5,17 @@ use crate::session::notice::Notice;
 /// Why a replay ended before its last step; `line` is the In number of the step it ended at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplayStop {
-    /// A cell raised.
     Failed {
-        /// Its number.
         line: u32,
         /// `Name: value`.
         error: String,
     },
-    /// The user stopped it.
     Interrupted {
-        /// Of the cell that ran.
+        /// In number of the running cell.
         line: u32,
     },
-    /// The interpreter ended.
     Died {
-        /// Of the cell that ran.
+        /// In number of the running cell.
         line: u32,
     },
 }
@@ -28,20 +24,17 @@ pub enum ReplayStop {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplaySummary {
     pub name: String,
-    /// Steps that went well.
+    /// Steps that succeeded.
     pub ran: usize,
-    /// Cells the user skipped.
     pub skipped: usize,
-    /// Steps in all.
     pub of: usize,
-    /// Why not all of them had their turn.
+    /// Why some steps did not run.
     pub stopped: Option<ReplayStop>,
-    /// First and last In number of the cells of the record that had none.
+    /// First and last In number of the recorded cells that did not run.
     pub rest: Option<(u32, u32)>,
 }
 
 impl ReplaySummary {
-    /// Says how it ended, in one line.
     pub fn notice(&self) -> Notice {
         let mut parts = vec![match (self.ran, self.of) {
             (ran, of) if ran == of => format!("{}: {ran} replayed", self.name),

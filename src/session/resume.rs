@@ -24,28 +24,26 @@ use crate::session::replay::{self, Replay, ReplayPurpose, ReplayStep};
 use crate::text::escape::visible;
 use crate::text::{cut, first_line};
 
-/// Entries of the earlier conversation that are shown; more do not fit on a screen.
+/// The most entries of the earlier conversation shown: one screen.
 const EARLIER: u32 = 60;
 
-/// Columns of the names that are gone, in one line.
+/// Columns of the line that lists missing names.
 const NAMES: usize = 56;
 
-/// Lines of a listing that are simply printed; more go to the pager.
+/// The longest listing, in lines, that is printed; a longer one goes to the pager.
 const PRINTED: usize = 40;
 
 /// Columns of a cell in a listing.
 const SOURCE: usize = 60;
 
-/// Cells to run again, and those that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct CellSelection {
     cells: Vec<RecordedCell>,
-    /// Those that did not end well.
     left_out: Vec<u32>,
     stepped_over: Vec<u32>,
 }
 
-/// The session's start in the record, and the agent's thread of a resumed one.
+/// Returns the session's start in the record, and the agent's thread of a resumed one.
 pub(super) async fn began(
     record: RecordHandle,
 ) -> (Result<SessionStart, Report>, Option<RecordedThread>) {
@@ -57,12 +55,12 @@ pub(super) async fn began(
     (start, thread)
 }
 
-/// The end of the session as it was before this process.
+/// Returns the end of the session as it was before this process.
 pub(super) async fn earlier(record: RecordHandle) -> Option<SessionTail> {
     record.tail(EARLIER).await
 }
 
-/// The notice when another agent than before answers from now on.
+/// Returns the notice that another agent than before answers from now on.
 pub(super) fn other_agent(
     earlier: &SessionTail,
     choices: &Choices,
@@ -72,7 +70,7 @@ pub(super) fn other_agent(
     let differs = earlier.prompts > 0 && !own.is_empty() && own != now;
     differs.then(|| {
         let mut told = format!("the agent of this session was {own}, it is {now} now");
-        // The record may be another program's.
+        // The record may have been written by another program.
         if let Ok(choice) = own.parse::<AgentChoice>() {
             told += &match missing(&choice) {
                 None => format!(": `%ipycodex agent {own}` goes on with it"),
@@ -83,17 +81,16 @@ pub(super) fn other_agent(
     })
 }
 
-/// Cells of which the interpreter may lack names, the sources to ask it with, and what is said of those it does.
+/// Cells whose names the interpreter may lack: requests, and notices about those that it lacks.
 pub(super) struct MissingNames(CellSelection);
 
 impl MissingNames {
-    /// Of these cells those that ran before `gone_before`; `None` without any.
+    /// Selects the cells that ran before `gone_before`; `None` without any.
     pub(super) fn among(cells: Vec<RecordedCell>, gone_before: u32) -> Option<Self> {
         let chosen = choose(cells, &[], gone_before);
         (!chosen.cells.is_empty()).then_some(MissingNames(chosen))
     }
 
-    /// Asks which names are missing.
     pub(super) fn request(&self) -> RuntimeRequest {
         let sources = self.0.cells.iter().map(|cell| cell.source.clone());
         RuntimeRequest::FindMissingNames {
@@ -101,7 +98,6 @@ impl MissingNames {
         }
     }
 
-    /// The notice for the interpreter's answer.
     pub(super) async fn said(self, told: oneshot::Receiver<RuntimeReply>) -> Vec<Effect> {
         match told.await {
             Ok(RuntimeReply::Missing(names)) if !names.is_empty() => emit(offer(&names, &self.0)),
@@ -110,7 +106,7 @@ impl MissingNames {
     }
 }
 
-/// A replay that a front-end handed in; where an exchange stands is asked of the record.
+/// Prepares a replay of a front-end; reads from the record where an exchange belongs.
 pub(super) async fn handed_in(replay: Replay, record: RecordHandle) -> Vec<Effect> {
     let asks = |step: &ReplayStep| matches!(step, ReplayStep::Prompt { after: None, .. });
     let last_code = match replay.steps.iter().any(asks) {
@@ -124,7 +120,7 @@ pub(super) async fn handed_in(replay: Replay, record: RecordHandle) -> Vec<Effec
     }]
 }
 
-/// Runs cells of the record again, or lists them; `own` is the number of the command itself.
+/// Runs recorded cells again, or lists them; `own` is the number of the command itself.
 pub(super) async fn run_again(
     record: RecordHandle,
     again: ReplayRequest,
@@ -166,7 +162,7 @@ pub(super) async fn run_again(
     effects
 }
 
-/// Finds another session: its number or name. What waits for its file belongs to the one that is left.
+/// Looks up another session by number or name. Outputs not yet on disk belong to the session that is left.
 pub(super) async fn change_session(
     record: RecordHandle,
     outputs: Outputs,
@@ -183,7 +179,6 @@ pub(super) async fn change_session(
     }
 }
 
-/// Begins an empty session, with this name.
 pub(super) async fn begin_session(
     record: RecordHandle,
     outputs: Outputs,
@@ -210,8 +205,8 @@ pub(super) async fn begin_session(
     effects
 }
 
-/// The cells meant by `lines` (none: those before `gone_before`). One that did not end well is left out unless its
-/// number alone is named, and so is one that was stepped back over, or that left the shell.
+/// Selects the cells in `lines` (when empty, those before `gone_before`). A cell that did not end well is left out
+/// unless its number alone is given; so is a cell that was stepped back over, or that left the shell.
 fn choose(
     cells: Vec<RecordedCell>,
     lines: &[RangeInclusive<u32>],
@@ -263,7 +258,6 @@ fn count(cells: usize) -> String {
     }
 }
 
-/// The cells left out, a line per reason.
 fn left_out(chosen: &CellSelection) -> Vec<String> {
     let reasons = [
         (&chosen.left_out, "did not end well"),
@@ -293,7 +287,7 @@ fn without(lines: &[u32], why: &str) -> String {
     )
 }
 
-/// The notice about missing names, with the remedy.
+/// Returns the notice about missing names, with the remedy.
 fn offer(names: &[String], chosen: &CellSelection) -> Notice {
     let mut line = String::new();
     let mut shown = 0;
@@ -324,7 +318,6 @@ fn offer(names: &[String], chosen: &CellSelection) -> Notice {
         .hint("`%ipycodex replay show` lists them")
 }
 
-/// The cells that would run.
 fn listed(chosen: &CellSelection) -> TextEvent {
     let width = chosen.cells.iter().map(|cell| cell.line.to_string().len());
     let width = width.max().unwrap_or(1) + 6;
@@ -347,7 +340,6 @@ fn listed(chosen: &CellSelection) -> TextEvent {
     }
 }
 
-/// The newest exchange that is part of the conversation.
 pub(super) fn last_exchange(dialog: &Dialog) -> Option<LastExchange> {
     let last = dialog.last_exchange()?;
     Some(LastExchange {

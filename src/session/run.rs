@@ -11,25 +11,22 @@ use tokio::sync::Notify;
 
 use crate::session::events::SessionEvent;
 
-/// How many events may be unread before the sender waits.
+/// Unread events above which the sender waits.
 const UNREAD: usize = 64;
 
 /// The events of one submitted input; ends when the input is done.
 #[derive(Debug)]
 pub struct Run(Arc<RunChannel>);
 
-/// The result of waiting for an event.
 #[derive(Debug)]
 pub enum NextEvent {
-    /// An event.
     Event(Box<SessionEvent>),
-    /// Nothing within the time given.
+    /// No event within the given time.
     Nothing,
-    /// The run is over.
     Ended,
 }
 
-/// Events on their way, and those who wait for them or for room.
+/// Unread events, and the readers and senders that wait.
 #[derive(Debug, Default)]
 struct RunChannel {
     queue: Mutex<Queue>,
@@ -44,7 +41,6 @@ struct RunChannel {
 #[derive(Debug, Default)]
 struct Queue {
     events: VecDeque<SessionEvent>,
-    /// No sender is left.
     ended: bool,
 }
 
@@ -60,7 +56,7 @@ impl RunChannel {
 }
 
 impl Run {
-    /// The next event; `None` when the run is over. For one reader at a time.
+    /// Returns the next event; `None` when the run is over. For one reader at a time.
     pub async fn next(&self) -> Option<SessionEvent> {
         loop {
             let woken = self.0.woken.notified();
@@ -78,13 +74,13 @@ impl Run {
         }
     }
 
-    /// Puts an event back: it is the next one again.
+    /// Puts an event back, to be the next one again.
     pub fn unread(&self, event: SessionEvent) {
         self.0.queue().events.push_front(event);
         self.0.wake();
     }
 
-    /// Blocks the thread until there is an event, at most `patience` (`None`: as long as it takes).
+    /// Blocks the thread until the next event, at most `patience` (`None`: without limit).
     pub fn next_blocking(&self, patience: Option<Duration>) -> NextEvent {
         let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
         let mut queue = self.0.queue();
@@ -127,7 +123,7 @@ impl Drop for SenderGuard {
 }
 
 impl RunSender {
-    /// Sends at once. Senders of many events wait for [`RunSender::ready`] first.
+    /// Sends without waiting. Senders of many events wait for [`RunSender::ready`] first.
     pub(super) fn send(&self, event: impl Into<SessionEvent>) {
         let SenderGuard(channel) = &*self.0;
         // A front-end that went away does not stop the session.
@@ -137,7 +133,7 @@ impl RunSender {
         }
     }
 
-    /// True when the reader keeps up, or has gone.
+    /// Returns true when the reader keeps up, or has gone.
     pub(super) fn is_ready(&self) -> bool {
         let SenderGuard(channel) = &*self.0;
         Arc::strong_count(channel) == 1 || channel.queue().events.len() < UNREAD
@@ -160,7 +156,6 @@ impl Drop for Run {
     }
 }
 
-/// A new stream.
 pub(super) fn stream() -> (RunSender, Run) {
     let channel = Arc::new(RunChannel::default());
     (

@@ -47,7 +47,7 @@ impl Session {
                 self.runtimes.user.cannot_start();
                 let notice = Notice::warning(failure.message).hint(failure.hint);
                 match self.scheduler.active() {
-                    // A cell ends with it, and says it.
+                    // The cell ends with the interpreter and reports the failure.
                     Some(ActiveJob::Cell(cell)) if cell.run.reports_start_failure() => {}
                     Some(ActiveJob::Recording { .. }) => {}
                     // Without a user, the notice waits for the next prompt.
@@ -94,14 +94,14 @@ impl Session {
         }
     }
 
-    /// Asks the user's runtime for `waiter`; its refusal is an answer, too.
+    /// Sends a request of `waiter` to the user's runtime; a refusal is an answer, too.
     pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: RuntimeRequester) {
         if let Some((waiter, refused)) = self.runtimes.user.ask(request, waiter) {
             self.on_answer_for(waiter, refused);
         }
     }
 
-    /// Asks the user's runtime; its answer comes there.
+    /// Sends a request to the user's runtime; returns the receiver of its answer.
     pub(super) fn ask_for(&mut self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         let (answer, told) = oneshot::channel();
         self.ask_runtime(request, RuntimeRequester::Handle(answer));
@@ -117,7 +117,7 @@ impl Session {
 
     pub(super) fn on_answer_for(&mut self, waiter: RuntimeRequester, answer: RuntimeReply) {
         match waiter {
-            // The receiver may be gone.
+            // Fails when the caller has gone.
             RuntimeRequester::Handle(asker) => drop(asker.send(answer)),
             RuntimeRequester::Tool(call) => {
                 self.on_call_event(call, ToolEvent::RuntimeAnswered(answer))
@@ -128,7 +128,7 @@ impl Session {
         }
     }
 
-    /// Output of tasks and threads of a cell that has ended goes to the background, under the cell's number.
+    /// Sends output of tasks and threads of an ended cell to the background, under the cell's number.
     fn on_late_output(&self, line: u32, event: RuntimeEvent) {
         let event = match cell_event(event) {
             None | Some(CellEvent::Status(_) | CellEvent::InputRequested { .. }) => return,
@@ -138,7 +138,6 @@ impl Session {
         self.background.send(CellEvent::Late { line, event });
     }
 
-    /// An event of a running cell, of a tool call, or of the background.
     pub(super) fn on_cell_event(&mut self, role: RuntimeRole, event: RuntimeEvent) {
         let id = event.request();
         if let (RuntimeEvent::Finished { .. }, Some(id)) = (&event, id)
@@ -192,7 +191,7 @@ impl Session {
     }
 }
 
-/// The event of a cell as front-ends see it; `None` for those that are handled elsewhere.
+/// Returns the event as front-ends see it; `None` for events that are handled elsewhere.
 fn cell_event(event: RuntimeEvent) -> Option<CellEvent> {
     Some(match event {
         RuntimeEvent::Status { text, .. } => CellEvent::Status(text),
@@ -223,7 +222,8 @@ fn cell_event(event: RuntimeEvent) -> Option<CellEvent> {
     })
 }
 
-/// Replies where earlier inputs are; the session's number may have come late, or have changed.
+/// Replies with the location of earlier inputs; reads the session's number now, since it may have come late or have
+/// changed.
 fn reply_record(call: u64, record: RecordHandle, path: PathBuf, inbox: UnboundedSender<Command>) {
     tokio::spawn(async move {
         let start = record.session().await.ok();

@@ -15,66 +15,58 @@ use crate::runtime::{
 use crate::session::events::Notice;
 use crate::session::peers::{ConnectRuntime, LazyPeer, PlannedRuntime, RuntimeRequester};
 
-/// Ends the interpreter without the loop, for handles.
+/// Kills the interpreter without the loop, for handles.
 pub(super) type KillHandle = Arc<Mutex<KillState>>;
 
-/// See [`KillHandle`].
 #[derive(Default)]
 pub(super) struct KillState {
-    /// Ends the interpreter.
     pub(super) interrupter: Option<Arc<dyn Interrupter>>,
-    /// Killed by its time limit.
+    /// Killed for exceeding its time limit.
     pub(super) over_time: bool,
 }
 
-/// Whose runtime it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum RuntimeRole {
-    /// The user's: the session's cells, what prompts refer to, the agent's `live` cells.
+    /// The user's: runs the session's cells, evaluates references of prompts, runs the agent's `live` cells.
     User,
-    /// The session's shell: what is typed in shell mode.
+    /// The session's shell: runs the lines of shell mode.
     Shell,
-    /// One of the agent's own, by its number.
     Agent(u32),
 }
 
-/// The runtimes there are.
 pub(super) struct Runtimes {
-    /// The user's.
     pub(super) user: RuntimePeer,
-    /// The session's shell.
     pub(super) shell: RuntimePeer,
     agents: BTreeMap<u32, RuntimePeer>,
-    /// Whose code asked for input last; one job is active, so one asks at a time.
+    /// The runtime whose code asked for input last; one job is active, so one asks at a time.
     asking: RuntimeRole,
 }
 
 /// A runtime that may not be connected yet.
 pub(super) struct RuntimePeer {
-    /// Connects it, until that is done.
+    /// Connects the runtime; `None` afterwards.
     connect: Option<ConnectRuntime>,
     told_at_start: bool,
     slot: LazyPeer<dyn Runtime, RuntimeEvent>,
     able: RuntimeCapabilities,
     asked: HashMap<RequestId, RuntimeRequester>,
-    /// Who answers `input()` where nothing else is wanted.
+    /// The usual source of answers to `input()`.
     stdin: Stdin,
     killer: KillHandle,
-    /// The numbered cells its interpreter has run: what goes on of them may show something later.
+    /// In numbers of cells that have ended, for output of their tasks and threads.
     ended: HashMap<RequestId, u32>,
-    /// Names the session whose numbers its cells have.
+    /// The index of the session whose numbers its cells have.
     counting: u32,
-    /// Environment variables with which cells find their session.
+    /// Environment variables by which cells find their session.
     session: EnvironmentChanges,
-    /// Its interpreter knows that.
+    /// The interpreter has those variables.
     knows_session: bool,
-    /// The last try to start one failed.
     unstartable: bool,
-    /// Its process, while there is one of this machine.
+    /// Process id, while the interpreter runs on this machine.
     process: Option<u32>,
-    /// How many checkpoints it keeps.
+    /// The number of checkpoints to keep.
     checkpoints: u32,
-    /// Where a shell has led it: also an interpreter that takes its place goes there.
+    /// The directory that the shell changed to; an interpreter that replaces this one goes there, too.
     place: Option<PathBuf>,
 }
 
@@ -87,14 +79,13 @@ impl Runtimes {
     ) -> Self {
         Runtimes {
             user: RuntimePeer::new(user, stdin, killer),
-            // A handle ends the user's only.
+            // Handles kill only the user's interpreter.
             shell: RuntimePeer::new(shell, Stdin::Terminal, KillHandle::default()),
             agents: BTreeMap::new(),
             asking: RuntimeRole::User,
         }
     }
 
-    /// The runtime of this role, if there is one.
     pub(super) fn of(&mut self, role: RuntimeRole) -> Option<&mut RuntimePeer> {
         match role {
             RuntimeRole::User => Some(&mut self.user),
@@ -103,43 +94,41 @@ impl Runtimes {
         }
     }
 
-    /// One more of the agent's own, connected at once.
     pub(super) fn add(&mut self, number: u32, planned: PlannedRuntime) {
-        // A handle ends the user's only.
+        // Handles kill only the user's interpreter.
         let mut runtime = RuntimePeer::new(planned, self.user.stdin, KillHandle::default());
         runtime.know(&self.user.session);
         runtime.get();
         self.agents.insert(number, runtime);
     }
 
-    /// The session they work for, for all there are and will be.
+    /// Sets the session's variables for all present and future runtimes.
     pub(super) fn know(&mut self, session: &EnvironmentChanges) {
         for runtime in std::iter::once(&mut self.user).chain(self.agents.values_mut()) {
             runtime.know(session);
         }
     }
 
-    /// One of the agent's own, which is no more.
+    /// Removes a kernel of the agent that has ended.
     pub(super) fn remove(&mut self, number: u32) -> Option<RuntimePeer> {
         self.agents.remove(&number)
     }
 
-    /// Code of this role asks for input; the answer is its.
+    /// Routes the next answer to `input()` to this role.
     pub(super) fn asks(&mut self, role: RuntimeRole) {
         self.asking = role;
     }
 
-    /// The runtime whose code asked for input last.
     pub(super) fn asking(&mut self) -> Option<&mut RuntimePeer> {
         self.of(self.asking)
     }
 
-    /// The next event of any, and whose it is; never returns while there is none.
+    /// Returns the next event of any runtime, with its role; never returns while there is none.
     pub(super) async fn next(&mut self) -> (RuntimeRole, RuntimeEvent) {
         std::future::poll_fn(|waker| self.poll_next(waker)).await
     }
 
-    /// The user's first: somebody waits for it.
+    /// Polls the user's runtime first, since the user waits for it.
     fn poll_next(&mut self, waker: &mut Context<'_>) -> Poll<(RuntimeRole, RuntimeEvent)> {
         if let Poll::Ready(event) = self.user.slot.poll_next(waker) {
             return Poll::Ready((RuntimeRole::User, event));
@@ -177,12 +166,12 @@ impl RuntimePeer {
         }
     }
 
-    /// The planned capabilities, until the runtime is connected and reports its own.
+    /// Returns the planned capabilities until the runtime is connected and reports its own.
     pub(super) fn able(&self) -> &RuntimeCapabilities {
         &self.able
     }
 
-    /// The runtime, connected now if it was not, with its interrupter where the handles find it.
+    /// Returns the runtime; connects it first if needed, and gives its interrupter to the handles.
     pub(super) fn get(&mut self) -> &mut dyn Runtime {
         if let Some(connect) = self.connect.take() {
             let session = self.session.clone();
@@ -199,12 +188,11 @@ impl RuntimePeer {
         self.slot.get()
     }
 
-    /// The runtime is started once the session's variables are known.
+    /// Returns true for a runtime that is started only once the session's variables are known.
     pub(super) fn is_told_at_start(&self) -> bool {
         self.told_at_start
     }
 
-    /// Works for this session from here on.
     fn know(&mut self, session: &EnvironmentChanges) {
         if self.session != *session {
             self.session.clone_from(session);
@@ -212,18 +200,18 @@ impl RuntimePeer {
         }
     }
 
-    /// Changes its directory: now if it is connected, else as soon as it is.
+    /// Changes the directory: at once if connected, else as soon as it is.
     pub(super) fn go_to(&mut self, place: PathBuf) {
         self.place = Some(place);
         self.go_to_place();
     }
 
-    /// Its own code has changed the directory.
+    /// Forgets the pending directory, since the runtime's own code has changed it.
     pub(super) fn has_gone(&mut self) {
         self.place = None;
     }
 
-    /// Goes where it is to be; also an interpreter that has taken another's place.
+    /// Changes to the pending directory; also for an interpreter that has replaced another.
     pub(super) fn go_to_place(&mut self) {
         if let (Some(place), Some(runtime)) = (&self.place, self.slot.live()) {
             let code = Execute {
@@ -236,7 +224,7 @@ impl RuntimePeer {
         }
     }
 
-    /// Runs code; the interpreter learns of the session what it does not know yet.
+    /// Runs code; sends the interpreter any session variables that it does not have yet.
     pub(super) fn execute(&mut self, mut execute: Execute) -> RequestId {
         if !std::mem::replace(&mut self.knows_session, true) {
             execute.environment.extend(self.session.iter().cloned());
@@ -245,12 +233,12 @@ impl RuntimePeer {
         self.get().submit(RuntimeRequest::Execute(execute))
     }
 
-    /// Its cells have numbers of this session from here on.
+    /// Numbers the cells in this session from now on.
     pub(super) fn counts_in(&mut self, session: u32) {
         self.counting = session;
     }
 
-    /// Asks for `waiter`; where it cannot answer that, what stands for an answer comes back.
+    /// Sends a request of `waiter`; returns the substitute for an answer when the runtime cannot serve it.
     pub(super) fn ask(
         &mut self,
         request: RuntimeRequest,
@@ -264,7 +252,7 @@ impl RuntimePeer {
         None
     }
 
-    /// Who waits for the answer to this request; nobody does after that.
+    /// Removes and returns the requester of this answer.
     pub(super) fn waiter(&mut self, id: RequestId) -> Option<RuntimeRequester> {
         self.asked.remove(&id)
     }
@@ -278,7 +266,7 @@ impl RuntimePeer {
         }
     }
 
-    /// The last exchange where the user's code finds it; `None`: there is none any more.
+    /// Publishes the last exchange to the user's code; `None` removes it.
     pub(super) fn set_last_exchange(&mut self, exchange: Option<(String, String)>) {
         let (prompt, response) = exchange.unzip();
         let values = vec![
@@ -288,7 +276,7 @@ impl RuntimePeer {
         self.notify(RuntimeRequest::SetVariables { values });
     }
 
-    /// Interrupts the running code; returns the notice where the runtime cannot.
+    /// Interrupts the running code; returns a notice where the runtime cannot.
     pub(super) fn interrupt(&mut self) -> Option<Notice> {
         let runtime = self.slot.live()?;
         if self.able.interrupt {
@@ -301,7 +289,7 @@ impl RuntimePeer {
         Some(Notice::warning(message))
     }
 
-    /// Kills the interpreter, if one runs; returns the notice where that cannot be done.
+    /// Kills the interpreter, if one runs; returns a notice where that cannot be done.
     pub(super) fn kill(&mut self) -> Option<Notice> {
         let runtime = self.slot.live()?;
         if self.able.restart {
@@ -313,13 +301,13 @@ impl RuntimePeer {
         Some(Notice::warning(message))
     }
 
-    /// As [`RuntimePeer::kill`], since it ran longer than it may.
+    /// As [`RuntimePeer::kill`], for exceeding the time limit.
     pub(super) fn kill_over_time(&mut self) -> Option<Notice> {
         self.killing().over_time = true;
         self.kill()
     }
 
-    /// How it died, in view of why it was killed.
+    /// Returns the death, with the reason when it was killed.
     pub(super) fn death(&self, death: Death) -> Death {
         let over_time = std::mem::take(&mut self.killing().over_time);
         match death {
@@ -332,24 +320,24 @@ impl RuntimePeer {
         self.killer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Kills the interpreter, if one runs, and starts one; returns the notice where that cannot be done.
+    /// Kills the interpreter, if one runs, and starts one; returns a notice where that cannot be done.
     pub(super) fn restart(&mut self) -> Option<Notice> {
         let told = self.kill();
         self.get();
         told
     }
 
-    /// Who answers the `input()` of a cell; `wanted` rather than whoever usually does.
+    /// Returns the source of answers to a cell's `input()`: `wanted` if given, else the usual one.
     pub(super) fn stdin(&self, wanted: Option<Stdin>) -> Stdin {
         self.able.stdin(wanted.unwrap_or(self.stdin))
     }
 
-    /// Cells own a terminal, where nothing else is wanted.
+    /// Returns true when cells own a terminal unless they request otherwise.
     pub(super) fn has_terminal(&self) -> bool {
         self.stdin == Stdin::Terminal
     }
 
-    /// Who answers the `input()` of a tool: it owns no terminal.
+    /// Returns the source of answers to a tool's `input()`: a tool owns no terminal.
     pub(super) fn tool_stdin(&self) -> Stdin {
         match self.stdin(None) {
             Stdin::Refuse => Stdin::Refuse,
@@ -357,7 +345,7 @@ impl RuntimePeer {
         }
     }
 
-    /// An interpreter is up: what it can do is known now, if it was not before.
+    /// Takes the start of an interpreter, and with it the actual capabilities.
     pub(super) fn is_ready(&mut self) {
         self.unstartable = false;
         self.slot.set_up(true);
@@ -366,79 +354,72 @@ impl RuntimePeer {
         }
     }
 
-    /// None could be started.
     pub(super) fn cannot_start(&mut self) {
         self.unstartable = true;
     }
 
-    /// There is none, as far as is known.
     pub(super) fn is_unstartable(&self) -> bool {
         self.unstartable
     }
 
-    /// The interpreter has ended, and with it what those outside the loop wait for.
+    /// Takes the end of the interpreter; drops the requesters outside the loop.
     pub(super) fn has_died(&mut self) {
         self.is_gone();
         self.asked
             .retain(|_, waiter| !matches!(waiter, RuntimeRequester::Handle(_)));
     }
 
-    /// A cell with this In number has ended.
+    /// Stores the In number of a cell that has ended.
     pub(super) fn cell_ended(&mut self, id: RequestId, line: u32) {
         self.ended.insert(id, line);
     }
 
-    /// The In number of an ended cell.
     pub(super) fn line_of(&self, id: RequestId) -> Option<u32> {
         self.ended.get(&id).copied()
     }
 
-    /// Its process.
     pub(super) fn process(&self) -> Option<u32> {
         self.process.filter(|_| self.slot.is_up())
     }
 
-    /// This is its process from here on.
     pub(super) fn has_process(&mut self, process: Option<u32>) {
         self.process = process;
     }
 
-    /// Sets the number of checkpoints: now if it is connected, else as soon as it is.
+    /// Sets the number of checkpoints: at once if connected, else as soon as it is.
     pub(super) fn keep_checkpoints(&mut self, most: u32) {
         if std::mem::replace(&mut self.checkpoints, most) != most {
             self.tell_checkpoints();
         }
     }
 
-    /// Says how many checkpoints it keeps; nobody waits for the answer.
+    /// Sends the number of checkpoints; the answer is ignored.
     pub(super) fn tell_checkpoints(&mut self) {
         let wish = CheckpointRequest::Keep(self.checkpoints);
         self.notify(RuntimeRequest::Checkpoints(wish));
     }
 
-    /// Another process goes on as the interpreter, with the environment it had.
+    /// Takes the change to another process, which has its own earlier environment.
     pub(super) fn is_another(&mut self) {
         self.knows_session = self.session.is_empty();
     }
 
-    /// The interpreter is gone.
     pub(super) fn is_gone(&mut self) {
         self.ended.clear();
         self.knows_session = self.session.is_empty();
         self.slot.set_up(false);
     }
 
-    /// An interpreter is up.
     pub(super) fn is_up(&self) -> bool {
         self.slot.is_up()
     }
 
-    /// The next event; never returns while there is no runtime or when its events have ended.
+    /// Returns the next event; never returns while there is no runtime or when its events have ended.
     pub(super) async fn next(&mut self) -> RuntimeEvent {
         self.slot.next().await
     }
 
-    /// Submits when connected; there is nobody to end otherwise.
+    /// Requests the shutdown when connected; there is nothing to end otherwise.
     pub(super) fn shut_down(&mut self) -> Option<RequestId> {
         let stays = self.able.attached;
         let runtime = self.slot.live()?;

@@ -1,8 +1,8 @@
 //! Sessions into files: where, in which form, and what is not overwritten.
 //!
-//! In: the saved session, the name as typed. Out: a file written whole, or a report. Invariant: nothing a user made is
-//! overwritten unasked. A file is replaced when we wrote it and, for a notebook, when the new text holds all its cells;
-//! else only with `-f`.
+//! In: the saved session, the name as typed. Out: a file written whole, or a report. Invariant: nothing a user made
+//! is overwritten unasked. A file is replaced when we wrote it and, for a notebook, when the new text holds all its
+//! cells; else only with `-f`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,19 +15,17 @@ use crate::notebook::{
 };
 use crate::report::Report;
 
-/// The first line of exported files that are no notebooks.
+/// The marker in the first line of exported files that are no notebooks.
 const WRITTEN_BY_US: &str = "ipycodex export";
 
-/// Files and directories a session's notebooks have to do with.
+/// Files and directories of a user's notebooks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotebookPlaces {
-    /// `startup.ipynb`.
     pub startup: PathBuf,
     pub home: Option<PathBuf>,
 }
 
 impl NotebookPlaces {
-    /// Those of this user.
     pub fn new(paths: &Paths, home: Option<PathBuf>) -> Self {
         NotebookPlaces {
             startup: paths.startup_notebook.clone(),
@@ -35,7 +33,7 @@ impl NotebookPlaces {
         }
     }
 
-    /// The file meant by `name`, as typed in a session whose directory is `cwd`.
+    /// Returns the file for `name`, as typed in a session whose directory is `cwd`.
     pub fn file(&self, name: &str, cwd: &Path) -> PathBuf {
         let name = Path::new(name);
         match (name.strip_prefix("~"), &self.home) {
@@ -45,21 +43,15 @@ impl NotebookPlaces {
     }
 }
 
-/// The form of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileForm {
-    /// `.ipynb`.
     Notebook,
-    /// `.md`.
     Markdown,
-    /// `.html`.
     Page,
-    /// `.py`.
     Script,
 }
 
 impl FileForm {
-    /// The form the suffix stands for.
     pub fn of(path: &Path) -> Option<Self> {
         let suffix = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match suffix.as_str() {
@@ -72,26 +64,22 @@ impl FileForm {
     }
 }
 
-/// A file to write.
 #[derive(Debug, Clone)]
 pub struct SaveTarget {
-    /// Where.
     pub path: PathBuf,
-    /// Its form.
     pub form: FileForm,
-    /// Whatever is there is replaced.
     pub force: bool,
-    /// For the user alone, in a directory of ours: it is made when missing.
+    /// Readable by the user alone, in a directory of ours, which is created when missing.
     pub private: bool,
-    /// How to order that it is replaced, for the hint.
+    /// The command that forces the replacement, for the hint.
     pub forcing: String,
 }
 
-/// Writes a session; `done` is told how many entries are, of long work. Returns what is to be said of a file that is
-/// not in all what it was, as [`TrackedFile::lost_attributes`].
+/// Writes a session; during long work, `done` gets the number of entries written. Returns the note about attributes
+/// that the file lost, as [`TrackedFile::lost_attributes`].
 ///
 /// # Errors
-/// When there is something that would be lost, or nothing can be written there.
+/// Fails when something would be lost, or the file cannot be written.
 pub fn write_file(
     session: &SavedSession,
     title: &str,
@@ -142,8 +130,8 @@ pub fn write_file(
     Ok(file.lost_attributes())
 }
 
-/// True when a notebook we wrote is `old` itself, or `old` with cells behind its last: most saves are, and need not
-/// look for what others added.
+/// Returns true when a notebook we wrote is `old` itself, or `old` with cells appended: most saves are, and need no
+/// search for cells that others added.
 fn goes_on(old: &str, fresh: &str) -> bool {
     let Some((cells, rest)) = old
         .rfind("\n ],\n \"metadata\": {")
@@ -156,14 +144,14 @@ fn goes_on(old: &str, fresh: &str) -> bool {
             .is_some_and(|behind| behind == rest || behind.starts_with(",\n  {"))
 }
 
-/// The notebook with the session as it is now; what others added to cells that are still there stays. `None` when its
-/// cells cannot be told apart.
+/// Returns the notebook with the current session; additions of others to cells that are still there stay. `None`
+/// when the cells cannot be identified.
 fn again(notebook: &Document, session: &SavedSession) -> Option<String> {
     let draft = update_notebook(notebook, session)?;
     Some(draft.render(notebook).ok()?.text())
 }
 
-/// Refuses when the file that is there holds what the new one does not.
+/// Fails when the existing file holds something that the new one does not.
 fn check_replaced(
     session: &SavedSession,
     old: Option<&str>,
@@ -195,7 +183,7 @@ fn check_replaced(
         return kept(format!("`{name}` is a notebook of another program"));
     }
     let lost = if target.private {
-        // The snapshot is meant to be replaced; what another program added to it is not.
+        // The snapshot is meant to be replaced; the additions of another program are not.
         notebook.len() - read_session(notebook).entries().len()
     } else {
         missing(notebook, session)
@@ -215,7 +203,7 @@ fn spared(report: Report, target: &SaveTarget) -> Report {
         .hint("or choose another name")
 }
 
-/// How many cells of the notebook the session does not have.
+/// Counts the cells of the notebook that the session does not have.
 fn missing(notebook: &Document, session: &SavedSession) -> usize {
     let known: HashSet<_> = session.entries().iter().map(SavedEntry::texts).collect();
     let old = read_session(notebook);
@@ -226,10 +214,10 @@ fn missing(notebook: &Document, session: &SavedSession) -> usize {
     notebook.len() - found.count()
 }
 
-/// The text of a file; `None` when there is none.
+/// Returns the text of a file; `None` when there is none.
 ///
 /// # Errors
-/// It cannot be read, is too large, or is not UTF-8.
+/// Fails when the file cannot be read, is too large, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Option<String>, Report> {
     Ok(TrackedFile::read(path, LARGEST)?.0)
 }
@@ -289,7 +277,7 @@ mod tests {
             [&[][..], &["a"], &["a", "b"], &["a", "c", "d"]].map(|it| write_session(&session(it)));
         assert!(goes_on(&none, &none) && goes_on(&one, &one) && goes_on(&one, &two));
         assert!(!goes_on(&two, &one) && !goes_on(&two, &other));
-        // Shortened by others, or with something of theirs.
+        // Shortened or extended by other programs.
         assert!(!goes_on(&one.replace("\"a\"", "\"\""), &one));
         assert!(!goes_on(
             &one.replace("\"nbformat\"", "\"x\": 1,\n \"nbformat\""),

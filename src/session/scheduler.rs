@@ -21,7 +21,6 @@ use crate::session::replay::{Replay, ReplayRun};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
 
-/// A job in the queue.
 pub(super) enum QueuedJob {
     Input(Submission),
     Replay(Replay),
@@ -31,7 +30,6 @@ pub(super) enum QueuedJob {
     Call(ExternalCall),
 }
 
-/// The kind of the active job.
 pub(super) enum ActiveJob {
     Cell(Box<CellJob>),
     Prompt(Box<Prompt>),
@@ -40,10 +38,8 @@ pub(super) enum ActiveJob {
         /// The user stops it: it is interrupted as soon as it runs.
         interrupted: bool,
     },
-    /// A tool that was called outside of any turn.
     Call {
         id: u64,
-        /// Who called it.
         caller: String,
         /// A user or the caller can answer questions.
         asks: bool,
@@ -54,7 +50,7 @@ pub(super) enum ActiveJob {
         /// The caller's stream when a front-end shows the call, the tool and its arguments.
         told: Option<(RunSender, String, Value)>,
     },
-    /// A command that waits for something.
+    /// A command that waits for the record or a peer.
     Command {
         /// The command changes the session; an interrupt does not stop it.
         firm: bool,
@@ -77,16 +73,12 @@ pub(super) struct CellJob {
     stops: bool,
 }
 
-/// What happened to the active job.
 pub(super) enum SchedulerEvent<'a> {
     CellEnded(&'a CellResult),
     /// The cell ended with its interpreter; `DeathTold` follows.
     CellDied(&'a CellResult),
-    /// The end of the interpreter was reported.
     DeathTold,
-    /// By the user.
     Interrupted,
-    /// The user skips this step of a replay.
     Skipped,
 }
 
@@ -165,7 +157,6 @@ impl Scheduler {
         }
     }
 
-    /// Makes a job active; none may be.
     pub(super) fn start(&mut self, holder: ActiveJob, out: RunSender) -> JobId {
         self.last_ticket += 1;
         let ticket = JobId(self.last_ticket);
@@ -177,7 +168,6 @@ impl Scheduler {
         ticket
     }
 
-    /// Ends the active job.
     pub(super) fn release(&mut self) {
         self.running = None;
     }
@@ -222,7 +212,6 @@ impl Scheduler {
         self.running.as_ref().map(|job| &job.holder)
     }
 
-    /// The stream of the active job.
     pub(super) fn out(&self) -> Option<&RunSender> {
         self.running.as_ref().map(|job| &job.out)
     }
@@ -249,7 +238,6 @@ impl Scheduler {
             })
     }
 
-    /// The runtime of the active cell.
     pub(super) fn role(&self) -> Option<RuntimeRole> {
         match self.active() {
             Some(ActiveJob::Cell(cell)) => Some(cell.run.role),
@@ -257,7 +245,6 @@ impl Scheduler {
         }
     }
 
-    /// The active prompt.
     pub(super) fn prompt(&mut self) -> Option<&mut Prompt> {
         match self.running.as_mut().map(|job| &mut job.holder) {
             Some(ActiveJob::Prompt(prompt)) => Some(prompt),
@@ -274,7 +261,6 @@ impl Scheduler {
         }
     }
 
-    /// The caller of the active call.
     pub(super) fn caller(&self) -> Option<&str> {
         match self.active() {
             Some(ActiveJob::Call { caller, .. }) => Some(caller),
@@ -302,7 +288,6 @@ impl Scheduler {
         actions
     }
 
-    /// Handles an event; returns the effects in order.
     pub(super) fn on(&mut self, event: SchedulerEvent<'_>) -> Vec<SchedulerEffect> {
         let Some(Job { holder, out, .. }) = &mut self.running else {
             return Vec::new();

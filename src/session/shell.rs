@@ -19,7 +19,8 @@ use crate::session::runtimes::RuntimeRole;
 use crate::session::scheduler::SchedulerEvent;
 
 impl Session {
-    /// Numbers and records a command, as far as that is wanted; it runs when it is in the record.
+    /// Numbers and records a command, unless it is private or unnumbered; the command runs once it is in the
+    /// record.
     pub(super) fn begin_shell(&mut self, command: String, given: &Submission, out: RunSender) {
         let line = if given.store_history {
             let line = self.numbering.take();
@@ -43,23 +44,22 @@ impl Session {
         }
     }
 
-    /// The name of the program that runs commands: `bash`, `zsh`.
+    /// Returns the name of the program that runs commands: `bash`, `zsh`.
     pub(super) fn shell_name(&mut self) -> String {
         // Known once connected; connecting starts no process.
         self.runtimes.shell.get();
         self.runtimes.shell.able().language.clone()
     }
 
-    /// Tells which terminal its commands own.
     pub(super) fn reply_shell_terminal(
         &mut self,
         answer: oneshot::Sender<Option<Arc<dyn CellTerminal>>>,
     ) {
-        // The receiver may be gone.
+        // Fails when the caller has gone.
         let _ = answer.send(self.runtimes.shell.get().terminal());
     }
 
-    /// The code of this role has changed the directory.
+    /// Takes a change of directory by the code of this role.
     pub(super) fn goes_to(&mut self, role: RuntimeRole, place: PathBuf) {
         if role == RuntimeRole::User {
             self.runtimes.user.has_gone();
@@ -69,13 +69,12 @@ impl Session {
         self.cwd = place;
     }
 
-    /// Tells what runs in the shell.
     pub(super) fn reply_jobs(&self, answer: oneshot::Sender<Vec<String>>) {
         let leader = self.runtimes.shell.process();
-        // The system is asked for its processes, which may take a while.
+        // Listing the system's processes may take a while.
         tokio::task::spawn_blocking(move || {
             let jobs = leader.map_or(Vec::new(), process::session_commands);
-            // The receiver may be gone.
+            // Fails when the caller has gone.
             let _ = answer.send(jobs);
         });
     }
@@ -86,7 +85,7 @@ impl Session {
                 self.runtimes.shell.is_ready();
                 self.runtimes.shell.has_process(info.process);
             }
-            // The command that needs it says why not.
+            // The command that needs the shell reports why not.
             RuntimeEvent::StartFailed(_) => self.runtimes.shell.is_gone(),
             RuntimeEvent::Died { death, .. } => {
                 self.runtimes.shell.has_died();

@@ -1,7 +1,7 @@
-//! The end of a session: stops the active job, writes what is pending, ends both peers.
+//! The end of a session: stops the active job, writes pending rows and files, ends both peers.
 //!
-//! In: the commands that still come; an interrupt stops the waiting. Out: [`SessionEnd`]. Invariant: the end takes a
-//! bounded time, whatever the interpreter does.
+//! In: the commands that still come; an interrupt stops the waiting. Out: [`SessionEnd`]. Invariant: the end takes
+//! a bounded time, even if the interpreter hangs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,20 +18,19 @@ use crate::session::prompt::PromptEvent;
 use crate::session::scheduler::SchedulerEvent;
 use crate::session::variables;
 
-/// How long the end of a session waits for an interpreter's at-exit functions: longer than the runtime lets them take,
-/// and the interpreter before that to hear that it is to leave.
+/// Longest wait for an interpreter's at-exit functions: longer than the runtime's own limit for them plus the time
+/// until the interpreter reads the request.
 const LEAVE: Duration = Duration::from_millis(6500);
-/// How long it waits for the variables to be kept; an interpreter that is busy keeps none, and is not waited for again.
+/// Longest wait for the variables; a busy interpreter keeps none, and is not waited for again.
 const KEEPING: Duration = Duration::from_secs(2);
-/// How long nothing is said of what is waited for.
+/// Time after which a wait is reported.
 const SOON: Duration = Duration::from_millis(300);
 
-/// The commands that come during the shutdown.
 pub(super) struct ShutdownInbox {
     /// The user sees notices as they are sent.
     tells: bool,
     inbox: UnboundedReceiver<Command>,
-    /// Other commands that came meanwhile; their answers never come, the channels close with the session.
+    /// Other commands that came meanwhile; they get no answer, and their channels close with the session.
     held: Vec<Command>,
 }
 
@@ -49,11 +48,11 @@ enum WaitAborted {
 }
 
 impl Session {
-    /// Stops what runs, writes what is there and ends both peers.
+    /// Stops what runs, writes what is pending and ends both peers.
     pub(super) async fn leave(mut self, who: &mut ShutdownInbox) -> SessionEnd {
         self.on_scheduler(SchedulerEvent::Interrupted);
         self.scheduler.clear();
-        // A stopped turn waits for its code no longer, and is recorded.
+        // A stopped turn no longer waits for its code, and is recorded.
         self.tool_runner.abandon();
         self.end_all_kernels();
         self.on_prompt(PromptEvent::ToolsStopped);
@@ -68,7 +67,7 @@ impl Session {
             Ok(()) => self.shut_down(who).await,
             late => late,
         };
-        // One that is late is ended with its handle, below: asked first, then by force.
+        // An interpreter that is late is ended when its handle is dropped below: by request, then by force.
         if !matches!(left, Err(WaitAborted::TimedOut)) {
             if left.is_err() {
                 self.runtimes.user.kill();
@@ -83,7 +82,7 @@ impl Session {
         }
     }
 
-    /// Keeps the variables, as the session is about to be left for another one; what is said of it, once it is done.
+    /// Keeps the variables before a change to another session; returns the notices for when it is done.
     pub(super) fn keep_variables(&mut self) -> impl Future<Output = Vec<Effect>> + use<> {
         let told = self.file_to_keep_in().map(|file| {
             let wish = VariablesRequest::Save;
@@ -92,7 +91,6 @@ impl Session {
         variables::keep_effects(told, self.numbering.session())
     }
 
-    /// Ends the interpreter, as everything ends.
     async fn shut_down(&mut self, who: &mut ShutdownInbox) -> Result<(), WaitAborted> {
         let Some(id) = self.runtimes.user.shut_down() else {
             return Ok(());
@@ -101,7 +99,6 @@ impl Session {
         self.last_answer(id, LEAVE, what, who).await.map(drop)
     }
 
-    /// Keeps the variables, as everything ends.
     async fn keep_variables_at_end(&mut self, who: &mut ShutdownInbox) -> Result<(), WaitAborted> {
         let Some(file) = self.file_to_keep_in() else {
             return Ok(());
@@ -124,8 +121,8 @@ impl Session {
         answered.map(drop)
     }
 
-    /// The answer of the user's interpreter as everything ends, unless that takes too long or the user leaves at once;
-    /// `what` is said to be waited for.
+    /// Waits for an answer of the user's interpreter at the session's end, up to a limit or until the user leaves
+    /// at once; the notice names `what`.
     async fn last_answer(
         &mut self,
         wanted: RequestId,
@@ -159,7 +156,8 @@ impl Session {
         }
     }
 
-    /// The answer of the user's interpreter to this request, while nothing else is listened to; `None`: it died.
+    /// Returns the interpreter's answer to this request and drops all other events meanwhile; `None` when the
+    /// interpreter died.
     pub(super) async fn until_answered(&mut self, wanted: RequestId) -> Option<RuntimeReply> {
         loop {
             match self.runtimes.user.next().await {

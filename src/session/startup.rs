@@ -18,7 +18,6 @@ use crate::session::variables;
 use crate::skills::ProjectFiles;
 
 impl Session {
-    /// Starts the start-up job, where the runtime supports one.
     pub(super) fn begin_set_up(&mut self, out: RunSender) {
         if !self.runtimes.user.able().startup {
             let told = self.unsupported_notice();
@@ -28,7 +27,7 @@ impl Session {
         if self.deps.at_home.project.is_none() {
             return self.set_up(None, out);
         }
-        // Earlier answers are read with the skills.
+        // Earlier answers are read together with the skills.
         let found = self.skill_registry.ready();
         self.await_effects(&out, async move {
             found.await;
@@ -36,7 +35,6 @@ impl Session {
         });
     }
 
-    /// The user's earlier answers are known.
     pub(super) fn set_up_with_project(&mut self, out: RunSender) {
         let Some(project) = &mut self.deps.at_home.project else {
             return;
@@ -76,7 +74,6 @@ impl Session {
         }
     }
 
-    /// The user has answered now.
     pub(super) fn on_project_answer(&mut self, reply: &Reply) {
         let (Some(project), Some(out)) = (
             self.deps.at_home.project.take(),
@@ -102,7 +99,7 @@ impl Session {
         self.advance();
     }
 
-    /// The user stopped the question: what is the user's own counts all the same.
+    /// Continues after the user stopped the question; the user's own files run all the same.
     pub(super) fn set_up_without_project(&mut self, out: RunSender) {
         out.send(Notice::note(
             "start-up files of this project were not run: you stopped the question; you will be asked again next time",
@@ -110,7 +107,7 @@ impl Session {
         self.set_up(None, out);
     }
 
-    /// The notice about files that the runtime does not run.
+    /// Returns the notice about files that the runtime does not run.
     fn unsupported_notice(&mut self) -> Option<Notice> {
         let StartupFiles {
             own: set_up,
@@ -145,8 +142,8 @@ impl Session {
         self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
     }
 
-    /// Offers the variables kept of the resumed session; then reports which names are missing.
-    /// Nothing is read back unasked, and nothing where nobody can be asked.
+    /// Offers the variables kept of the resumed session, then reports missing names. Restores nothing without the
+    /// user's yes, so nothing where no user can be asked.
     pub(super) fn bring_back(&mut self, out: &RunSender) {
         let wanted = self.choices.keep_variables && self.runtimes.user.able().saved_variables;
         let file = wanted.then(|| self.outputs.kept_variables()).flatten();
@@ -177,7 +174,6 @@ impl Session {
         );
     }
 
-    /// The user has answered.
     pub(super) fn on_restore_answer(&mut self, file: PathBuf, reply: &Reply) {
         let Some(out) = self.scheduler.out().cloned() else {
             return;
@@ -202,7 +198,7 @@ fn not_run(folder: &str) -> Notice {
     notice.hint("start `ipycodex` once in a terminal here: it will ask you")
 }
 
-/// A project's module takes the place of the user's of that name.
+/// Merges both plans; a project's module replaces the user's of the same name.
 fn with_project(mut wanted: StartupPlan, project: Option<&ProjectFiles>) -> StartupPlan {
     let Some(project) = project else {
         return wanted;

@@ -1,9 +1,9 @@
-//! Completions at the cursor, asked of the agent outside of the conversation.
+//! Completions at the cursor, requested from the agent outside of the conversation.
 //!
-//! In: the text being typed ([`Draft`]). Out: the text to insert, by a callback on the session's thread, which must not
-//! block. Invariants: nothing is recorded, no number is taken, neither the running turn nor the conversation's thread
-//! is touched; the callback is called once, unless its [`PendingSuggestion`] was dropped, which cancels the agent's
-//! work.
+//! In: the text being typed ([`Draft`]). Out: the text to insert, by a callback on the session's thread, which must
+//! not block. Invariants: nothing is recorded, no number is taken, neither the running turn nor the conversation's
+//! thread is touched; the callback is called once, unless its [`PendingSuggestion`] was dropped, which cancels the
+//! agent's work.
 
 mod fit;
 
@@ -16,39 +16,35 @@ use crate::dialog::Dialog;
 use crate::input::{Input, Mode, classify};
 use crate::record::RecordHandle;
 
-/// The system prompt of completions.
 const INSTRUCTIONS: &str = include_str!("../../assets/prompts/completion.md");
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
-    /// Before the cursor.
     pub before: String,
-    /// After it.
     pub after: String,
     /// The kind of a text without a leading mark.
     pub mode: Mode,
 }
 
-/// A completion under way; dropping it stops the work for it.
+/// A completion in progress; dropping it cancels the work.
 #[derive(Debug)]
 pub struct PendingSuggestion {
     _open: oneshot::Sender<()>,
 }
 
-/// Takes what came of it: the text to insert (empty: nothing), or why there is none.
+/// Takes the result: the text to insert (may be empty), or the reason why there is none.
 pub type OnSuggestion = Box<dyn FnOnce(Result<String, AgentFailure>) + Send>;
 
-/// A request on its way through the loop.
 pub(super) struct SuggestionRequest {
     draft: Draft,
     take: OnSuggestion,
-    /// Ends when nobody waits any more.
+    /// Ends when the [`PendingSuggestion`] is dropped.
     dropped: oneshot::Receiver<()>,
 }
 
 #[cfg(test)]
 impl PendingSuggestion {
-    /// One that nobody works on.
+    /// Creates one without work behind it.
     pub(crate) fn done() -> Self {
         PendingSuggestion {
             _open: oneshot::channel().0,
@@ -59,11 +55,11 @@ impl PendingSuggestion {
 impl Draft {
     fn is_prompt(&self) -> bool {
         let text = format!("{}{}", self.before, self.after);
-        // A dot alone will be one.
+        // A dot alone will become a prompt.
         text.trim() == "." || matches!(classify(&text, self.mode), Input::Prompt(_))
     }
 
-    /// The request for a model: context, the text around the cursor, what to do.
+    /// Builds the input for the model: context, the text around the cursor, the task.
     fn input(&self, context: &str) -> String {
         let mut parts = Vec::new();
         let context = context.trim_end_matches('\n');
@@ -89,7 +85,7 @@ impl Draft {
 }
 
 impl SuggestionRequest {
-    /// Dropping the second value ends it.
+    /// Dropping the second value cancels the request.
     pub(super) fn new(draft: Draft, take: OnSuggestion) -> (Self, PendingSuggestion) {
         let (open, dropped) = oneshot::channel();
         let request = SuggestionRequest {
@@ -101,7 +97,7 @@ impl SuggestionRequest {
     }
 }
 
-/// Reads what the completion's context is made of; `go_on` gets it, unless nobody waits any more.
+/// Reads the record for the completion's context and calls `go_on`, unless the request was cancelled.
 pub(super) fn begin(
     mut request: Box<SuggestionRequest>,
     record: RecordHandle,
@@ -119,7 +115,7 @@ pub(super) fn begin(
     });
 }
 
-/// The record has been read: asks the agent, the user being in `cwd`.
+/// Sends the request to the agent once the record has been read; `cwd` is the user's directory.
 pub(super) fn ask(
     request: SuggestionRequest,
     dialog: &Dialog,
@@ -155,7 +151,7 @@ pub(super) fn ask(
             biased;
             _ = dropped => {}
             told = told => {
-                // An agent that was replaced meanwhile has nothing to say.
+                // An agent that was replaced meanwhile gives no answer.
                 let told = told.unwrap_or_else(|_| Ok(String::new()));
                 let prompt = draft.is_prompt();
                 take(told.map(|text| fit::fit(&text, &draft.before, &draft.after, prompt)));

@@ -5,18 +5,17 @@ use crate::session::question::Reply;
 
 #[derive(Debug, Clone)]
 pub(super) struct ToolReturn {
-    /// For the record and for the eye.
+    /// For the record and for display.
     pub text: String,
     /// For the model.
     pub content: Vec<InputPart>,
     /// False for exceptions and refusals.
     pub success: bool,
-    /// The user has just said no to it.
+    /// The user has just refused it.
     pub denied: bool,
 }
 
 impl ToolReturn {
-    /// A text, as it is.
     pub(super) fn text(text: String) -> Self {
         ToolReturn {
             content: vec![InputPart::Text(text.clone())],
@@ -26,7 +25,6 @@ impl ToolReturn {
         }
     }
 
-    /// Why there is no result.
     pub(super) fn failed(why: &str) -> Self {
         ToolReturn {
             success: false,
@@ -34,7 +32,7 @@ impl ToolReturn {
         }
     }
 
-    /// The user does not want it: what did not happen, and why.
+    /// Creates a refusal by the user: `what` did not happen, and why.
     pub(super) fn denied(what: &str, reply: &Reply) -> Self {
         ToolReturn {
             denied: true,

@@ -1,6 +1,6 @@
 //! An exchange to be undone, and the cells it has run in the interpreter. Pure.
 //!
-//! Absent on purpose: who undoes it (`commands/undo.rs`), how an interpreter steps.
+//! Absent on purpose: the undo itself (`commands/undo.rs`), how an interpreter steps.
 
 use std::collections::BTreeMap;
 
@@ -13,30 +13,29 @@ use crate::session::question::SteppedCell;
 pub(super) struct StepLog {
     /// In numbers of the agent's cells, and of the prompts they ran for.
     pub(super) ran_for: BTreeMap<u32, u32>,
-    /// Whose cells the interpreter has run.
+    /// The sessions whose cells the interpreter has run.
     pub(super) sessions: InterpreterSessions,
 }
 
-/// The sessions that this interpreter has worked for. Its cells name each by its place here: the number of the first
-/// one may not be known when its cells run.
+/// The sessions that this interpreter has worked for. Cells refer to a session by its index here: the number of the
+/// first one may not be known when its cells run.
 #[derive(Debug, Clone)]
 pub(super) struct InterpreterSessions {
     numbers: Vec<i64>,
-    /// The place of the one at hand.
     here: u32,
 }
 
 /// In numbers of cells that are stepped over.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SteppedLines {
-    /// Of the session at hand.
+    /// Of the current session.
     pub(super) here: Vec<u32>,
-    /// Of others.
+    /// Of other sessions, by session number.
     pub(super) elsewhere: BTreeMap<i64, Vec<u32>>,
 }
 
 impl StepLog {
-    /// Another session goes on; its place among the sessions.
+    /// Makes another session current; returns its index.
     pub(super) fn change(&mut self, left: i64, begun: i64) -> u32 {
         self.ran_for.clear();
         let InterpreterSessions { numbers, here } = &mut self.sessions;
@@ -61,31 +60,29 @@ impl Default for InterpreterSessions {
 }
 
 impl InterpreterSessions {
-    /// The request to step back before this cell of the current session.
+    /// Returns the request to step back before this cell of the current session.
     pub(super) fn back(&self, to: Option<u32>) -> CheckpointRequest {
         let session = self.here;
         CheckpointRequest::Back { to, session }
     }
 
-    /// The session at hand has run this cell.
+    /// Returns true when the current session has run this cell.
     pub(super) fn is_here(&self, step: &CellStep) -> bool {
         step.session == self.here
     }
 
-    /// A cell as texts name it.
     pub(super) fn name(&self, step: &CellStep) -> String {
         let whose = self.elsewhere(step);
         let whose = whose.map(|session| format!(" of session {session}"));
         format!("In [{}]{}", step.number, whose.unwrap_or_default())
     }
 
-    /// The number of the session that has run this cell, unless that is the one at hand.
+    /// Returns the number of the session that has run this cell, unless that is the current one.
     fn elsewhere(&self, step: &CellStep) -> Option<i64> {
         let number = self.numbers.get(step.session as usize);
         number.copied().filter(|_| !self.is_here(step))
     }
 
-    /// Whose these cells are.
     pub(super) fn parted(&self, over: &[CellStep]) -> SteppedLines {
         let (mut here, mut elsewhere) = (Vec::new(), BTreeMap::<i64, Vec<u32>>::new());
         for step in over {
@@ -100,33 +97,30 @@ impl InterpreterSessions {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UndoRequest {
-    /// Its In number.
     pub(super) line: u32,
-    /// Its prompt, as typed.
     pub(super) prompt: String,
     pub(super) then: UndoFollowUp,
-    /// From the first cell that it ran on, all that a step back would be over; empty: it ran none.
+    /// The cells that a step back would be over, starting at the first one that the exchange ran; empty when it ran
+    /// none.
     pub(super) over: Vec<SteppedCell>,
 }
 
 /// The input that replaces an undone exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum UndoFollowUp {
-    /// Nothing.
     Nothing,
     /// Its own prompt.
     Resend,
-    /// This prompt, which replaces it and all that came after.
+    /// This prompt, which replaces the exchange and all that came after.
     Begin(Box<Submission>),
 }
 
 impl UndoRequest {
-    /// Where the interpreter would step back to.
     pub(super) fn first(&self) -> Option<u32> {
         self.over.first().map(|cell| cell.line)
     }
 
-    /// Without what ran in an interpreter that is gone.
+    /// Drops the cells that ran in an interpreter that is gone.
     pub(super) fn since(mut self, gone_before: u32) -> Self {
         self.over.retain(|cell| cell.line >= gone_before);
         if !self.over.iter().any(|cell| cell.own) {
@@ -135,14 +129,12 @@ impl UndoRequest {
         self
     }
 
-    /// The cells it ran, in words.
     pub(super) fn ran(&self) -> String {
         let own = self.over.iter().filter(|cell| cell.own);
         in_words(own.map(|cell| cell.line))
     }
 }
 
-/// In numbers as a text has them.
 pub(super) fn in_words(lines: impl Iterator<Item = u32>) -> String {
     let names: Vec<String> = lines.map(|line| format!("In [{line}]")).collect();
     match names.as_slice() {

@@ -1,7 +1,7 @@
-//! The user's variables, kept when the session ends and offered when it is resumed, where the user wants that.
+//! The user's variables, kept when the session ends and offered when it is resumed, if the user has enabled that.
 //!
-//! In: answers of the interpreter. Out: requests and notices. A failure costs the variables, never the session. Absent
-//! on purpose: what can be kept and how (the runtime); when (`shutdown`, `startup`).
+//! In: answers of the interpreter. Out: requests and notices. A failure costs the variables, never the session.
+//! Absent on purpose: what can be kept and how (the runtime); when (`shutdown`, `startup`).
 
 use std::path::PathBuf;
 
@@ -14,12 +14,12 @@ use crate::session::events::Notice;
 use crate::text::escape::visible;
 use crate::text::{bytes_in_words, counted, cut};
 
-/// Names of what was left out that are said, each with its reason.
+/// The most left-out names that are listed, each with its reason.
 const SAID: usize = 3;
 /// Columns of such a name, of such a reason.
 const SHORT: usize = 70;
 
-/// The notice once the variables are in the file of this session, if there is one.
+/// Returns the notice once the variables are in this session's file, if there is one.
 pub(super) async fn keep_effects(
     told: Option<Receiver<RuntimeReply>>,
     session: i64,
@@ -32,7 +32,7 @@ pub(super) async fn keep_effects(
     said.into_iter().flat_map(emit).collect()
 }
 
-/// The session is left for another one when its variables are kept.
+/// Waits for the variables to be kept before the session is left for another one.
 pub(super) async fn join(
     kept: impl Future<Output = Vec<Effect>>,
     change: impl Future<Output = Vec<Effect>>,
@@ -73,13 +73,13 @@ pub(super) async fn report_restored(
     effects
 }
 
-/// Tells which names of the session's cells the interpreter lacks.
+/// Reports which names of the session's cells the interpreter lacks.
 pub(super) async fn find_missing(record: RecordHandle) -> Vec<Effect> {
     let (cells, beside) = (record.cells().await, false);
     vec![Effect::FindMissingNames { cells, beside }]
 }
 
-/// The notice at the end; `None` where there was nothing to keep.
+/// Returns the notice at the end; `None` where there was nothing to keep.
 pub(super) fn kept_notice(answer: &RuntimeReply, session: i64) -> Option<Notice> {
     let kept = match answer {
         RuntimeReply::Variables(kept) => kept,
@@ -129,7 +129,7 @@ fn left_out(kept: &SavedVariables) -> String {
     format!("; left out: {}{more}", said.collect::<Vec<_>>().join(", "))
 }
 
-/// A failure without the name of its exception.
+/// Returns the failure without the name of its exception.
 fn without_kind(why: &str) -> &str {
     why.strip_prefix("ValueError: ").unwrap_or(why)
 }

@@ -1,8 +1,8 @@
 //! The notebook that is open in place: its cells come into the editor, and cells that ran are written back at once.
 //!
-//! In: cells of the user that end while a notebook is open. Out: the file, written on another thread, one cell after
-//! the other. Invariants: changes of another program are read first and kept; a cell is found by its id; a text that
-//! has nothing in common with the cell brought into the editor does not replace it.
+//! In: cells of the user that end while a notebook is open. Out: the file, written on another thread, one cell
+//! after the other. Invariants: changes of another program are read first and kept; a cell is found by its id; a
+//! text that has nothing in common with the cell brought into the editor does not replace it.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -23,30 +23,26 @@ use crate::session::notice::{Notice, report_notice};
 use crate::session::run::RunSender;
 use crate::session::saving::NotebookPlaces;
 
-/// How much of a cell's text has to be in a new one for it to be the same cell.
+/// The share of a cell's text that a new text must contain to count as the same cell.
 const SAME: f32 = 0.3;
 
-/// How long the end of a session waits for the file.
+/// Longest wait for the file at the session's end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The notebook that is open, if one is.
 #[derive(Default)]
 pub(super) struct Workbook {
     open: Option<OpenWorkbook>,
-    /// Writes in progress.
     writing: Vec<JoinHandle<()>>,
 }
 
-/// A notebook that is open.
 pub(super) struct OpenWorkbook {
     path: PathBuf,
     name: String,
     shared: Arc<SharedNotebook>,
-    /// The next cell is this one.
+    /// The cell that the next input belongs to.
     brought: Option<EditedCell>,
 }
 
-/// Shared by the loop and the writing threads.
 struct SharedNotebook {
     file: Mutex<NotebookCursor>,
     /// Cells that have run and are not in the file yet, in order.
@@ -56,11 +52,11 @@ struct SharedNotebook {
 /// The file, and the place for new cells.
 struct NotebookCursor {
     notebook: NotebookFile,
-    /// New cells go behind this many.
+    /// New cells are inserted after this many.
     at: usize,
 }
 
-/// A cell that was brought into the editor, with its id and the text it had.
+/// A cell that was brought into the editor, with its id and original text.
 #[derive(Debug, Clone)]
 pub(super) struct EditedCell {
     number: usize,
@@ -68,14 +64,12 @@ pub(super) struct EditedCell {
     pub(super) source: String,
 }
 
-/// A cell that was asked for.
 pub(super) enum CellLookup {
     Code(EditedCell),
     /// Prose: its text.
     Other(String),
 }
 
-/// A cell that has run.
 struct ExecutedCell {
     line: u32,
     source: String,
@@ -85,24 +79,23 @@ struct ExecutedCell {
 }
 
 impl Workbook {
-    /// A notebook is open: cells keep what they show.
+    /// Returns true while a notebook is open: cells keep their outputs then.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// This one is worked on from now on.
     pub(super) fn opens(&mut self, open: OpenWorkbook) {
         self.open = Some(open);
     }
 
-    /// The next cell is this one of the notebook that is open.
+    /// Makes the next input belong to this cell of the open notebook.
     pub(super) fn brings(&mut self, brought: EditedCell) {
         if let Some(open) = &mut self.open {
             open.brought = Some(brought);
         }
     }
 
-    /// The file and name that one is to open; without a name, those of the open one.
+    /// Returns the file and name to open; without a name, those of the open notebook.
     pub(super) fn named(
         &self,
         name: &str,
@@ -116,7 +109,7 @@ impl Workbook {
         }
     }
 
-    /// Looks a cell of the open notebook up, which may wait for the file; new cells go behind it.
+    /// Looks up a cell of the open notebook, which may wait for the file; new cells are inserted after it.
     pub(super) fn look_up(
         &self,
         number: usize,
@@ -126,7 +119,7 @@ impl Workbook {
         Ok(move || locked(&shared.file).bring(number))
     }
 
-    /// Cells are written nowhere any more: what is said of it.
+    /// Closes the notebook; returns the notice that cells are no longer written.
     pub(super) fn close(&mut self) -> Notice {
         Notice::note(match self.open.take() {
             Some(open) => format!("{} is closed; it holds all that ran", open.name),
@@ -134,7 +127,7 @@ impl Workbook {
         })
     }
 
-    /// A cell has ended: one of the user goes into the open notebook. What goes wrong is said on `out`.
+    /// Queues an ended cell of the user for the open notebook; reports failures on `out`.
     pub(super) fn keep_ran(&mut self, result: &mut CellResult, out: RunSender) {
         let Some((line, source)) = result.kept.take() else {
             return;
@@ -164,17 +157,15 @@ impl Workbook {
         self.writing.push(writing);
     }
 
-    /// Waits until all that ran is in the file.
     pub(super) async fn finish(&mut self) {
         for writing in self.writing.drain(..) {
-            // A disk that does not answer holds nobody up for ever.
+            // A disk that does not respond must not block the end of the session.
             let _ = tokio::time::timeout(PATIENCE, writing).await;
         }
     }
 }
 
 impl OpenWorkbook {
-    /// New cells go to the end of it.
     pub(super) fn new(path: PathBuf, name: String, notebook: NotebookFile) -> Self {
         let at = notebook.document.len();
         OpenWorkbook {
@@ -198,7 +189,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl NotebookCursor {
-    /// The cell of this number; new cells go behind it.
     fn bring(&mut self, number: usize) -> Result<CellLookup, String> {
         let document = &self.notebook.document;
         let Some(cell) = document.cell(number) else {
@@ -216,7 +206,7 @@ impl NotebookCursor {
         Ok(CellLookup::Code(EditedCell { number, id, source }))
     }
 
-    /// Where one stands in the file as it is now: behind the same cell.
+    /// Returns the insertion index in the current file: after the same cell.
     fn place_in(&self, now: &Document) -> usize {
         let old = self.at.checked_sub(1);
         let id = old.and_then(|old| self.notebook.document.cell(old)?.id());
@@ -224,7 +214,6 @@ impl NotebookCursor {
         found.map_or(self.at.min(now.len()), |found| found + 1)
     }
 
-    /// Writes a cell into the file; returns notices.
     fn write(&mut self, ran: &ExecutedCell, brought: Option<&EditedCell>) -> Vec<Notice> {
         let mut told = Vec::new();
         if !self.notebook.file.is_unchanged() {
@@ -264,7 +253,7 @@ impl NotebookCursor {
 }
 
 impl EditedCell {
-    /// Its number now: that of the cell with its id, else of the one that has its place and its text.
+    /// Returns the cell's current number: of the cell with its id, else of the cell with its place and text.
     fn find(&self, document: &Document) -> Option<usize> {
         let by_id = self.id.as_ref().and_then(|id| {
             let id = Some(id.clone());
@@ -276,7 +265,7 @@ impl EditedCell {
         })
     }
 
-    /// The text is this cell's, edited.
+    /// Returns true when the text is this cell's, edited.
     fn is_in(&self, text: &str) -> bool {
         let (old, new): (Vec<char>, Vec<char>) =
             (self.source.chars().collect(), text.chars().collect());
@@ -299,7 +288,7 @@ impl ExecutedCell {
         self.outputs.iter().map(value).collect()
     }
 
-    /// When it ran, as Jupyter writes it.
+    /// Returns the execution times in Jupyter's format.
     fn timing(&self) -> Vec<(String, Value)> {
         let began = self.ended - self.took;
         vec![(TIMES.to_owned(), times(began, Some(self.ended)))]

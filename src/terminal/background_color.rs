@@ -1,11 +1,11 @@
 //! Filters the terminal's reply to the background query (OSC 11) out of the editor's key events.
 //!
-//! The query is written right before the editor asks for the cursor position. Terminals answer in order, so the reply
-//! has been read when the position is known, and nothing waits for it. The reply is taken before the first paint,
-//! because the editor takes many keys that arrive at once for a paste. crossterm does not know the reply: it arrives as
-//! Alt-], its characters, and Ctrl-G or Alt-\. In: events. Out: the same events without the reply, in order.
-//! Invariants: an event that is no reply is delayed by one key at most; once the reply has come, or none is expected,
-//! events pass at once.
+//! The query is written right before the editor asks for the cursor position. Terminals answer in order, so the
+//! reply has been read when the position is known, and nothing waits for it. The reply is removed before the first
+//! paint, because the editor treats many keys that arrive at once as a paste. crossterm does not know the reply: it
+//! arrives as Alt-], its characters, and Ctrl-G or Alt-\. In: events. Out: the same events without the reply, in
+//! order. Invariants: an event that is no reply is delayed by one key at most; once the reply has come, or none is
+//! expected, events pass at once.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,9 @@ use reedline::{EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
 use crate::markdown::Background;
 use crate::terminal::query;
 
-/// The first byte of every reply.
 const ESCAPE: u8 = 0x1b;
 
-/// An answer is no longer than this.
+/// Bytes of the longest reply.
 const LONGEST: usize = 40;
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +30,7 @@ pub(super) enum ReplyStatus {
     Heard,
 }
 
-/// The answer as far as it has come; shared by whoever reads events.
+/// The reply as far as it has come; shared by all readers of events.
 #[derive(Clone)]
 pub(super) struct BackgroundReply {
     state: Arc<Mutex<ReplyState>>,
@@ -41,15 +40,15 @@ pub(super) struct BackgroundReply {
 #[derive(Default)]
 struct ReplyState {
     asked: ReplyStatus,
-    /// Events read together with the cursor reply have been looked at.
+    /// Events read together with the cursor reply have been examined.
     looked: bool,
-    /// Events that may be the beginning of the answer, and their text.
+    /// Events that may be the beginning of the reply, and their text.
     held: Vec<Event>,
     text: String,
 }
 
 impl BackgroundReply {
-    /// The reported background goes to `tell`.
+    /// Calls `tell` with the reported background.
     pub(super) fn new(tell: impl Fn(Background) + Send + Sync + 'static) -> Self {
         BackgroundReply {
             state: Arc::default(),
@@ -57,7 +56,7 @@ impl BackgroundReply {
         }
     }
 
-    /// Keys with these events as its input, the answer taken out.
+    /// Wraps `keys`: they get these events without the reply.
     pub(super) fn wrap(&self, keys: Box<dyn EditMode>) -> Box<dyn EditMode> {
         Box::new(FilteredKeys {
             keys,
@@ -65,7 +64,7 @@ impl BackgroundReply {
         })
     }
 
-    /// The question has been sent.
+    /// Expects a reply, since the query has been sent.
     pub(super) fn wait(&self) {
         self.state().asked = ReplyStatus::Waiting;
     }
@@ -75,7 +74,7 @@ impl BackgroundReply {
         std::mem::take(&mut self.state().asked)
     }
 
-    /// Takes what has been read by now, once; keys go to `hold`.
+    /// Examines the events read so far, once; passes keys to `hold`.
     pub(super) fn look(&self, mut hold: impl FnMut(Event)) {
         {
             let mut state = self.state();
@@ -91,7 +90,7 @@ impl BackgroundReply {
         }
     }
 
-    /// Takes a late answer out of bytes that were read while something runs; gives on what was typed.
+    /// Removes a late reply from bytes read during a run; returns the typed bytes.
     pub(super) fn filter_bytes<'a>(&self, bytes: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
         if self.state().asked != ReplyStatus::Waiting || !bytes.contains(&ESCAPE) {
             return bytes;
@@ -104,7 +103,7 @@ impl BackgroundReply {
         Cow::Owned(heard.typed)
     }
 
-    /// Takes an event; gives on what is no part of the answer.
+    /// Takes an event; returns the events that are no part of the reply.
     pub(super) fn pass(&self, event: Event) -> Vec<Event> {
         let mut state = self.state();
         if state.asked != ReplyStatus::Waiting && state.held.is_empty()
@@ -138,13 +137,11 @@ impl BackgroundReply {
     }
 }
 
-/// The part of the reply that an event is.
+/// The role of an event in the reply.
 enum ReplyPart {
-    /// A part of it.
     More,
-    /// Its end.
     Over,
-    /// Something else: what is held was no answer.
+    /// Another event: the held events were no reply.
     Other,
 }
 
@@ -206,7 +203,7 @@ mod tests {
     use super::*;
     use crossterm::event::KeyEvent;
 
-    /// The events of `keys`: `]` after `~` is one with Alt, `\` too, `^` stands for Ctrl-G.
+    /// The events of `keys`: `]` after `~` has Alt, so has `\`; `^` stands for Ctrl-G.
     fn events(keys: &str) -> Vec<Event> {
         let mut alt = false;
         let mut events = Vec::new();
@@ -268,7 +265,7 @@ mod tests {
             None,
             ReplyStatus::Waiting,
         );
-        // The one answer has come: the same again is typed.
+        // The one reply has come: the same again was typed.
         check(
             "~]11;rgb:f/f/f^~]11;rgb:0/0/0^",
             "~]11;rgb:0/0/0^",

@@ -1,9 +1,9 @@
-//! Output while nothing runs: of threads and tasks, notices, the death of an interpreter.
+//! Output while nothing runs: from threads and tasks, notices, the death of an interpreter.
 //!
-//! One thread takes the session's background events. While the editor reads, their text is printed above the input once
-//! all of the input is on the screen; otherwise, and while something runs, the text waits and is printed before the
-//! next prompt. A line that is rewritten with `\r` (a progress bar) is also printed before it ends, ten times a second
-//! at most, and what follows replaces it.
+//! One thread takes the session's background events. While the editor reads, their text is printed above the input
+//! once all of the input is on the screen; otherwise, and during a run, the text waits and is printed before the
+//! next prompt. A line that is rewritten with `\r` (a progress bar) is also printed before it ends, ten times a
+//! second at most, and the text that follows replaces it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,25 +21,24 @@ use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::{cut, expand_tabs};
 
-/// Bytes that are kept while nobody can show them; the newest win.
+/// Bytes kept while they cannot be shown; the oldest are dropped.
 const KEPT: usize = 1 << 20;
 
 /// Bytes of an open line; a longer one is printed in parts.
 const LONGEST: usize = 1 << 16;
 
-/// How long a line that is written over waits for its end, or for its next state.
+/// Time for which a rewritten line waits for its end, or for its next state.
 const STATE: Duration = Duration::from_millis(100);
 
-/// How long the last events of a closed session may take to arrive.
+/// Longest wait for the last events of a closed session.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Renders events as safe text, in whole lines.
 pub(super) struct EventRenderer {
     filter: Filter,
     partial: String,
-    /// The line begins anew with the next character, unless it ends there.
+    /// A carriage return has come: the next character restarts the line, unless it is a newline.
     returned: bool,
-    /// The line has begun anew since it began.
+    /// The line has been restarted since its beginning.
     rewritten: bool,
     screen: Screen,
 }
@@ -55,7 +54,6 @@ impl EventRenderer {
         }
     }
 
-    /// The lines of an event, each ending in a newline.
     pub(super) fn render(&mut self, event: SessionEvent) -> Vec<String> {
         let event = match event {
             SessionEvent::Cell(CellEvent::Late { event, .. }) => SessionEvent::Cell(*event),
@@ -110,7 +108,7 @@ impl EventRenderer {
         told
     }
 
-    /// Takes output that holds a carriage return at its end only, and gives on the lines that have ended.
+    /// Takes output whose only carriage return, if any, is at its end; appends the lines that have ended to `told`.
     fn output(&mut self, bytes: &[u8], told: &mut Vec<String>) {
         let mut safe = Vec::new();
         self.filter.push(bytes, &mut safe);
@@ -133,22 +131,20 @@ impl EventRenderer {
         }
     }
 
-    /// A line that is written over again and again, as it is now.
+    /// Returns the current state of a line that is rewritten repeatedly.
     fn progress_line(&self) -> Option<&str> {
         (self.rewritten && !self.partial.is_empty()).then_some(&self.partial)
     }
 
-    /// Ends the open line and returns it.
     pub(super) fn finish_line(&mut self) -> Option<String> {
         self.rewritten = false;
         (!self.partial.is_empty()).then(|| std::mem::take(&mut self.partial) + "\n")
     }
 }
 
-/// Lines waiting to be shown.
 #[derive(Clone)]
 pub(super) struct BackgroundOutput {
-    /// Holds the open line; locked before `waiting` by whoever adds its lines.
+    /// Holds the open line; lock this before `waiting` when adding its lines.
     renderer: Arc<Mutex<EventRenderer>>,
     waiting: Arc<Mutex<PendingLines>>,
     editing: Arc<AtomicBool>,
@@ -161,11 +157,10 @@ pub(super) struct BackgroundOutput {
 #[derive(Default)]
 struct PendingLines {
     lines: VecDeque<String>,
-    /// Bytes of all of them.
     kept: usize,
     /// The open line behind them.
     state: Option<String>,
-    /// The state that was printed last, while no line has been since.
+    /// The state printed last, until a line is printed.
     shown: Option<String>,
 }
 
@@ -188,7 +183,7 @@ impl PendingLines {
     }
 }
 
-/// The editor's way of printing above what is being typed.
+/// Prints above the text being typed, through the editor.
 #[derive(Clone)]
 pub(super) struct EditorPrinter {
     pub(super) lines: SyncSender<String>,
@@ -197,10 +192,10 @@ pub(super) struct EditorPrinter {
 }
 
 impl BackgroundOutput {
-    /// Begins to take events; lines go to `printer` while the editor reads.
+    /// Starts to take events; lines go to `printer` while the editor reads.
     ///
     /// # Errors
-    /// When no thread can be had.
+    /// Fails when no thread can be started.
     pub(super) fn start(
         events: Run,
         printer: EditorPrinter,
@@ -217,7 +212,7 @@ impl BackgroundOutput {
         };
         let taken = background.clone();
         let take = move || {
-            // Since when there is a state that has not been given on.
+            // The time of the oldest state that has not been handed on.
             let mut since: Option<Instant> = None;
             loop {
                 let left = since.map(|since| STATE.saturating_sub(since.elapsed()));
@@ -257,7 +252,7 @@ impl BackgroundOutput {
         self.editing.store(editing, Ordering::SeqCst);
     }
 
-    /// Shows lines above what is being typed; later when that is not possible now.
+    /// Shows lines above the text being typed, at once or as soon as possible.
     pub(super) fn print(&self, text: &str) {
         text.lines().for_each(|line| self.add(format!("{line}\n")));
         self.printer.editor_waker.wake();
@@ -269,7 +264,7 @@ impl BackgroundOutput {
         let _ = over.recv_timeout(LAST_WORDS);
     }
 
-    /// Everything that waits, to be printed now, and what there is of a line that has not ended.
+    /// Takes all waiting text, and the state of an open line, to be printed now.
     pub(super) fn drain(&self) -> String {
         let mut renderer = self.renderer();
         let waiting = std::mem::take(&mut *self.waiting());
@@ -290,7 +285,7 @@ impl BackgroundOutput {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands pending lines to the editor when they can be printed; called whenever the editor is about to wait.
+    /// Hands waiting lines to the editor when they can be printed; called whenever the editor is about to wait.
     pub(super) fn hand_over(&self, paint_capture: &PaintCapture) {
         let can =
             lock_snapshot(&self.printer.snapshot).takes_lines_above(paint_capture.is_placed());
@@ -313,7 +308,7 @@ impl BackgroundOutput {
             && let Some(state) = waiting.state.take_if(|_| paint_capture.is_placed())
             && waiting.shown.as_ref() != Some(&state)
         {
-            // In one row, which is not full: it is known which one what follows takes the place of.
+            // A state that fits one row without filling it can be replaced: its row is known.
             let room = usize::from(self.screen.size().columns).saturating_sub(1);
             let row = cut(&expand_tabs(&state, 0), room).into_owned();
             open = self.printer.lines.try_send(row).is_ok();
@@ -357,7 +352,7 @@ mod tests {
         assert_eq!(renderer.progress_line(), Some("last"));
         assert_eq!(renderer.finish_line().as_deref(), Some("last\n"));
         assert_eq!(renderer.progress_line(), None);
-        // What is written once may be the beginning of a line.
+        // Output without a newline may be the beginning of a line.
         told(&mut renderer, b"no end");
         assert_eq!(renderer.progress_line(), None);
         told(&mut renderer, b"\r10%");

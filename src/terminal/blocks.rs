@@ -1,47 +1,43 @@
-//! The last answer at the editor's disposal: its Python blocks, its prompt, its text.
+//! The last answer for use in the editor: its Python blocks, its prompt, its text.
 //!
-//! Pure: a [`BlockCommand`] in, a [`BlockOutcome`] out. Cycling starts over with another answer. Absent on purpose: the
-//! key bindings and the editor's buffer.
+//! Pure: a [`BlockCommand`] in, a [`BlockOutcome`] out. Cycling starts over with another answer. Absent on purpose:
+//! the key bindings and the editor's buffer.
 
 use crate::dialog::display_form;
 use crate::markdown::fences::python_blocks;
 use crate::session::LastExchange;
 
-/// A command on the last answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockCommand {
-    /// All blocks, at the cursor.
+    /// Insert all blocks at the cursor.
     All,
-    /// The nth block from 1, at the cursor.
+    /// Insert the nth block, from 1, at the cursor.
     Nth(usize),
-    /// The next block in place of the text.
+    /// Replace the text by the next block.
     Next,
-    /// The one before.
+    /// Replace the text by the previous block.
     Previous,
-    /// The prompt, to be edited and sent in place of the old one.
+    /// Edit the prompt, to be sent in place of the old one.
     Recall,
-    /// The answer, in the clipboard.
     Copy,
-    /// The whole of an output that was shown shortened.
+    /// Show the whole of an output that was shortened.
     Unfold,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockOutcome {
-    /// Text for the cursor's place.
     Insert(String),
-    /// Text in place of all text.
     Replace(String),
-    /// Text for the clipboard, and the In number of the exchange it is of.
+    /// Copy this text of the exchange with this In number to the clipboard.
     Clip(u32, String),
-    /// The prompt of this In number in place of all text.
+    /// Replace the buffer by the prompt with this In number.
     Prompt(u32, String),
-    /// Nothing; why.
+    /// Do nothing, for this reason.
     Nothing(&'static str),
 }
 
 impl BlockCommand {
-    /// The name for reedline's host command.
+    /// Returns the name for reedline's host command.
     pub(super) fn name(self) -> String {
         match self {
             BlockCommand::All => "blocks".into(),
@@ -71,15 +67,14 @@ impl BlockCommand {
     }
 }
 
-/// Where cycling stands.
+/// The position of cycling.
 #[derive(Debug, Default)]
 pub(super) struct BlockCycle {
-    /// The answer cycled through, and the block shown.
+    /// The answer that is cycled through, and the index of the block shown.
     shown: Option<(LastExchange, usize)>,
 }
 
 impl BlockCycle {
-    /// Runs a command on the last exchange.
     pub(super) fn run(
         &mut self,
         command: BlockCommand,
@@ -95,7 +90,7 @@ impl BlockCycle {
             let answer = display_form(&last.response).trim_end().to_owned();
             return BlockOutcome::Clip(last.line, answer);
         }
-        // Reasoning is quoted in this form, and what is quoted is not offered.
+        // Reasoning is quoted in this form, and quoted blocks are not offered.
         let blocks = python_blocks(&display_form(&last.response));
         let Some(newest) = blocks.len().checked_sub(1) else {
             return BlockOutcome::Nothing("the last answer has no Python block");
@@ -177,7 +172,7 @@ mod tests {
             BlockCommand::Nth(4),
             BlockOutcome::Nothing("the last answer has fewer Python blocks"),
         );
-        // It goes on from the one that was put in.
+        // Cycling goes on from the block that was inserted.
         for text in ["c = 3", "a = 1"] {
             check(BlockCommand::Next, replace(text));
         }

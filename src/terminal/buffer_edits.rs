@@ -13,7 +13,7 @@ use crate::terminal::keys::typed_text::TypedText;
 use crate::terminal::prompt::Label;
 use crate::text::columns;
 
-/// A change that the keys did not know the text for.
+/// Makes a change whose text was unknown when the keys were parsed.
 pub(super) fn change(line: &mut Reedline, ring: &mut KillRing, action: KeyAction) {
     let text = line.current_buffer_contents().to_owned();
     let typed = TypedText::new(text, line.current_insertion_point());
@@ -46,11 +46,11 @@ pub(super) fn change(line: &mut Reedline, ring: &mut KillRing, action: KeyAction
     }
 }
 
-/// Moves behind what is typed, which stays where it is, and removes what stands there: a suggestion, a menu. `then` is
-/// written there. It comes again below what follows.
+/// Moves below the typed text, which stays on the screen, and clears the rows there (a suggestion, a menu); then
+/// writes `then`. The prompt is painted again below the output.
 ///
 /// # Errors
-/// When nothing can be written any more.
+/// Fails when the terminal cannot be written.
 pub(super) fn leave_line(
     line: &Reedline,
     label: &Label,

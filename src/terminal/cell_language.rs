@@ -1,9 +1,9 @@
-//! The language of cells, as far as the editor needs it: its name for colours, and whether a text is complete.
+//! The language of cells, as far as the editor needs it: its name for colours, and the completeness of a text.
 //!
-//! Python is checked here; for other languages the kernel is asked (`is_complete_request`), for 250 ms at most. Where a
-//! kernel cannot tell (that of Bash), the editor's own rules for shells decide; in other languages an open bracket
-//! continues the text until a blank line. Invariant: without an answer in time a text counts as complete, so that Enter
-//! always does something. Absent on purpose: indentation for languages whose kernel tells none.
+//! Python is checked here; for other languages the kernel is asked (`is_complete_request`), for 250 ms at most.
+//! Where a kernel cannot tell (that of Bash), the editor's own rules for shells decide; in other languages an open
+//! bracket continues the text until a blank line. Invariant: without an answer in time a text counts as complete,
+//! so that Enter always has an effect. Absent on purpose: indentation for languages whose kernel reports none.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use crate::input::{Completeness, Input, Mode, classify, completeness};
 use crate::runtime::{self, RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 
-/// How long Enter waits for the kernel.
+/// Longest wait of Enter for the kernel.
 const ASKED: Duration = Duration::from_millis(250);
-/// How often it looks.
+/// Polling interval of that wait.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// The language of cells; without a session it is Python.
+/// The language of cells; Python without a session.
 #[derive(Clone, Default)]
 pub(super) struct CellLanguage(Option<SessionHandle>);
 
@@ -27,13 +27,12 @@ impl CellLanguage {
         CellLanguage(Some(session))
     }
 
-    /// Its name, as those of code blocks; `None`: Python.
+    /// Returns the language's name as in code blocks; `None` for Python.
     pub(super) fn other(&self) -> Option<String> {
         let language = self.0.as_ref()?.language();
         (language != "Python").then(|| language.to_lowercase())
     }
 
-    /// Completeness of a text as it stands.
     pub(super) fn completeness(&self, text: &str, mode: Mode) -> Completeness {
         let is_cell = || {
             matches!(
@@ -51,7 +50,7 @@ impl CellLanguage {
     }
 }
 
-/// Asks the kernel; `None`: it cannot tell, or not in time.
+/// Asks the kernel; `None` when it cannot tell, or not in time.
 fn ask_kernel(session: &SessionHandle, text: &str) -> Option<Completeness> {
     let code = text.to_owned();
     let mut answered = session.ask(RuntimeRequest::IsComplete { code });
@@ -75,7 +74,7 @@ fn ask_kernel(session: &SessionHandle, text: &str) -> Option<Completeness> {
     None
 }
 
-/// Completeness without an answer of the kernel.
+/// Returns the completeness without an answer of the kernel.
 fn guess_completeness(text: &str, language: &str) -> Completeness {
     if ["bash", "sh", "zsh", "ksh"].contains(&language) {
         return completeness(text, Mode::Shell);
@@ -87,7 +86,7 @@ fn guess_completeness(text: &str, language: &str) -> Completeness {
     }
 }
 
-/// More brackets are opened than closed, strings and comments counted like code.
+/// Returns true when more brackets are opened than closed; strings and comments count like code.
 fn has_open_bracket(text: &str) -> bool {
     let count = |brackets: [char; 3]| text.matches(brackets).count();
     count(['(', '[', '{']) > count([')', ']', '}'])

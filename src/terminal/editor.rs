@@ -1,8 +1,8 @@
-//! The line editor, assembled: keys, colours, validation, history; and what the keys hand over to us.
+//! The line editor, assembled: keys, colours, validation, history; and the commands that keys send to us.
 //!
-//! In go a label and text to begin with, out comes an [`Edited`]. Enter is decided here by the rules of `input`: a
-//! complete text is submitted, an incomplete one gets a new, indented line, a cursor above the last line gets a plain
-//! one. Nothing here runs or records anything.
+//! In: a label and the initial text. Out: an [`Edited`]. Enter is decided here by the rules of `input`: a complete
+//! text is submitted, an incomplete one gets a new, indented line, a cursor above the last line gets a plain one.
+//! Nothing here runs or records anything.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -47,23 +47,21 @@ use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 use crate::text::keys::Decoder;
 
-/// Paints the label and the input again, from any thread.
+/// Repaints the label and the input, from any thread.
 pub(super) type Repaint = Arc<dyn Fn() + Send + Sync>;
 
-/// The result of one read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edited {
-    /// A text to run, and the In number of the prompt it is to replace.
+    /// A text to run, and the In number of the prompt it replaces.
     Submitted(String, Option<u32>),
     /// Ctrl-C: the line was cleared.
     Cleared,
     /// Ctrl-D on an empty line.
     Left,
-    /// An incoming call needs the screen; the text stays, and is to replace the prompt of this In number.
+    /// An incoming call needs the screen; the text is kept, with the In number of the prompt it replaces.
     Interrupted(Option<u32>),
 }
 
-/// The editor.
 pub(super) struct Editor {
     line: Reedline,
     repaint: Repaint,
@@ -71,14 +69,12 @@ pub(super) struct Editor {
     look: Arc<InputRenderer>,
     screen: Screen,
     last: Box<dyn Fn() -> Option<LastExchange>>,
-    /// Prints lines above the input.
     background: BackgroundOutput,
     blocks: BlockCycle,
     folded: Option<String>,
     key_queue: SharedKeyQueue,
     ring: SharedKillRing,
     external: ExternalPrograms,
-    /// Called when a prompt is coming.
     on_prompt: Arc<dyn Fn() + Send + Sync>,
     hints: Hints,
     reverse_search: SearchHistory,
@@ -90,30 +86,23 @@ pub(super) struct Editor {
 
 pub(super) struct EditorOptions {
     pub recall: Recall,
-    /// The writer.
     pub screen: Screen,
-    /// Colours of code.
     pub theme: Theme,
     pub snapshot: SharedSnapshot,
     pub keymap: Arc<Keymap>,
     pub edit_mode: EditMode,
-    /// Keys that wait for the editor.
     pub key_queue: SharedKeyQueue,
     pub external: ExternalPrograms,
     pub printer: ExternalPrinter<String>,
     pub background: BackgroundOutput,
-    /// Wakes the editor.
     pub editor_waker: EditorWaker,
-    /// Called when the text being typed becomes a prompt.
     pub on_prompt: Arc<dyn Fn() + Send + Sync>,
-    /// Called with the background the terminal reported.
+    /// Called with the background that the terminal reported.
     pub on_background: Box<dyn Fn(markdown::Background) + Send + Sync>,
-    /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
-    /// Lets the user search the history.
     pub reverse_search: SearchHistory,
     pub pending_calls: PendingCalls,
-    /// Called when the first prompt stands.
+    /// Called when the first prompt is on the screen.
     pub ready: Box<dyn FnOnce() + Send>,
     pub sources: Sources,
 }
@@ -224,27 +213,23 @@ impl Editor {
         self.hints.connect(ask, say);
     }
 
-    /// Switches hints from earlier inputs on or off.
     pub(super) fn suggest_history(&self, on: bool) {
         self.hints.suggest_history(on);
     }
 
-    /// Sets the text that Ctrl-O shows.
     pub(super) fn set_folded(&mut self, folded: String) {
         self.folded = Some(folded);
     }
 
-    /// Paints the label and the input again, from any thread.
     pub(super) fn repainter(&self) -> Repaint {
         Arc::clone(&self.repaint)
     }
 
-    /// Where the terminal's answer about its background is waited for.
+    /// Returns the filter for the terminal's reply about its background.
     pub(super) fn background_reply(&self) -> &BackgroundReply {
         &self.background_reply
     }
 
-    /// Code is painted in this theme from now on.
     pub(super) fn set_theme(&self, theme: Theme) {
         self.look.set_theme(theme);
     }
@@ -253,10 +238,10 @@ impl Editor {
         Arc::clone(&self.snapshot)
     }
 
-    /// Reads one input; `begin_with` stands in the editor already, to replace the prompt of In number `replaces`.
+    /// Reads one input. `begin_with` is the initial text, which replaces the prompt of In number `replaces`.
     ///
     /// # Errors
-    /// When the terminal cannot be read or written.
+    /// Fails when the terminal cannot be read or written.
     pub(super) fn read(
         &mut self,
         label: &Label,
@@ -276,7 +261,7 @@ impl Editor {
     fn edit(&mut self, label: &Label, mut replaces: Option<u32>) -> Result<Edited, Report> {
         loop {
             lock_queue(&self.key_queue).open();
-            // Calls that come later interrupt through the key queue.
+            // Later calls interrupt through the key queue.
             if self.pending_calls.needs_screen() {
                 return Ok(Edited::Interrupted(replaces));
             }
@@ -286,7 +271,7 @@ impl Editor {
                 Some(line) => Cow::Owned(label.replacing(line)),
             };
             let resizes = DeferredResizes::begin(self.editor_waker.as_fd());
-            // A resize that has come is read before the first cursor query.
+            // Read a pending resize before the first cursor query.
             editor_wait::has_event().map_err(unreadable)?;
             self.paint_capture.forget();
             self.external.line_mode();
@@ -295,7 +280,7 @@ impl Editor {
                 .read_line(&self.look.windowed_prompt(&label, &self.paint_capture));
             self.paint_capture.forget();
             drop(resizes);
-            // The line editor gives back the mode it found, which after a stop may have been the shell's.
+            // The line editor restores the mode it found, which after a stop may have been the shell's.
             self.external.host_mode();
             match signal.map_err(unreadable)? {
                 Signal::Success(text) => {
@@ -365,7 +350,6 @@ impl Editor {
         Ok(())
     }
 
-    /// The meaning of a text without a leading mark.
     pub(super) fn mode(&self) -> Mode {
         lock_snapshot(&self.snapshot).mode
     }
@@ -382,7 +366,6 @@ impl Editor {
         lock_snapshot(&self.snapshot).mode = mode;
     }
 
-    /// The text in the user's own editor.
     fn open_editor(&mut self) {
         let text = self.line.current_buffer_contents().to_owned();
         match self.external.edit(&text, self.mode()) {
@@ -397,12 +380,11 @@ impl Editor {
         self.external.log_in(program)
     }
 
-    /// Where keys wait for the editor.
     pub(super) fn key_queue(&self) -> SharedKeyQueue {
         Arc::clone(&self.key_queue)
     }
 
-    /// The next reading begins with these bytes of the keyboard, behind what waits for it already.
+    /// Queues these bytes of the keyboard for the next read, behind the keys queued already.
     pub(super) fn type_ahead(&self, bytes: &[u8]) {
         let mut key_queue = lock_queue(&self.key_queue);
         for event in Decoder::all(bytes) {
@@ -469,7 +451,6 @@ impl Editor {
         self.line.run_edit_commands(&change.commands());
     }
 
-    /// Indents the line that was just begun at the cursor.
     fn indent(&mut self) {
         let before = &self.line.current_buffer_contents()[..self.line.current_insertion_point()];
         let typed = before.strip_suffix('\n').unwrap_or(before);

@@ -1,7 +1,8 @@
 //! The editor's history: reedline's `History` over the record's tail in memory, and older entries from the record.
 //!
 //! An item's id is its index in the tail plus one; older entries have the ids 0, -1, … and are looked up for the
-//! current query only. No text occurs twice. Nothing here writes to the record: the session does, when an input begins.
+//! current query only. No text occurs twice. Nothing here writes to the record: the session does, when an input
+//! begins.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -18,10 +19,9 @@ use crate::record::{Recall, RecallSearch};
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 
-/// Inputs of this and earlier sessions, oldest first.
 pub(super) struct EditorHistory {
     recall: Recall,
-    /// For the mode: in shell mode a command is shown without its `!`.
+    /// For the mode: shell mode shows a command without its `!`.
     snapshot: SharedSnapshot,
     /// The first query waits for the record to be loaded.
     looked: Once,
@@ -59,7 +59,7 @@ impl HistoryFilter {
         }
     }
 
-    /// The text that every match contains.
+    /// Returns the text that every match contains.
     fn text(&self) -> &str {
         match self {
             HistoryFilter::All => "",
@@ -70,11 +70,11 @@ impl HistoryFilter {
     }
 }
 
-/// Matches older than the tail, as far as they have been looked up.
+/// Matches older than the tail that have been looked up so far.
 struct OlderEntries {
     wanted: HistoryFilter,
     further: Option<RecallSearch>,
-    /// The newest first.
+    /// Newest first.
     found: Vec<String>,
     /// Texts of the tail and of `found`.
     seen: HashSet<Arc<str>>,
@@ -91,7 +91,7 @@ impl OlderEntries {
         }
     }
 
-    /// The match at this index, looked up if necessary, until `until` at most.
+    /// Returns the match at this index; looks it up if necessary, until `until` at most.
     fn at(&mut self, place: usize, until: Instant) -> Option<&String> {
         while self.found.len() <= place && Instant::now() < until {
             let wanted = &self.wanted;
@@ -109,11 +109,11 @@ impl OlderEntries {
     }
 }
 
-/// How long the first look into the history waits for the record to be read: it takes a few ms, and on a machine that
-/// is busy with other things far longer. Whoever presses Up wants what is there.
+/// Longest wait of the first query for the record: a few ms usually, far longer on a busy machine. A user who
+/// presses Up expects the entries there are.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a key waits for what is further back; the next one goes on there.
+/// Longest wait of a key for older entries; the next key continues the search.
 const LOOK: Duration = Duration::from_millis(150);
 
 impl EditorHistory {
@@ -126,7 +126,8 @@ impl EditorHistory {
         }
     }
 
-    /// At most `most` that fit, in the order of the query; what is further back counts where there is a bound.
+    /// Returns at most `most` matches in the order of the query; includes older entries only where there is a
+    /// bound.
     fn matches(&self, query: &SearchQuery, most: Option<usize>) -> Vec<(i64, String)> {
         self.looked.call_once(|| self.recall.wait_loaded(PATIENCE));
         let backward = query.direction == SearchDirection::Backward;
@@ -169,7 +170,7 @@ impl EditorHistory {
         found
     }
 
-    /// The match with this id (0 or below).
+    /// Returns the match with this id (0 or below).
     fn further_back(&self, id: i64, wanted: &HistoryFilter) -> Option<String> {
         let mut back = self.back.borrow_mut();
         let same = |back: &&mut OlderEntries| back.wanted == *wanted;
@@ -200,7 +201,7 @@ impl EditorHistory {
 
 impl History for EditorHistory {
     fn save(&mut self, mut item: HistoryItem) -> Result<HistoryItem> {
-        // The session puts the text into the record, and so into the tail, when it begins to work on it.
+        // The session adds the text to the record, and so to the tail, when it begins the input.
         item.id = i64::try_from(self.recall.len()).ok().map(HistoryItemId);
         Ok(item)
     }

@@ -1,4 +1,4 @@
-//! Handles the session's requests to the editor: pick a session, toggle prompt or shell mode, show themes, copy, log
+//! Serves the session's requests to the editor: pick a session, toggle prompt or shell mode, show themes, copy, log
 //! in.
 
 use std::path::PathBuf;
@@ -15,12 +15,11 @@ use crate::session::{EditorRequest, EditorRequests, SessionPick};
 use crate::terminal::editor::Editor;
 use crate::terminal::picker::{self, PickerOutcome};
 
-/// Takes and handles the session's requests.
 pub(super) struct EditorRequestHandler {
     pub(super) requests: EditorRequests,
     pub(super) screen: Screen,
     pub(super) guard: Option<Arc<TerminalGuard>>,
-    /// The record, and the directory of what was too long for it.
+    /// The record, and the directory of texts too long for it.
     pub(super) record: [PathBuf; 2],
 }
 
@@ -29,7 +28,7 @@ impl EditorRequestHandler {
         self.requests.take()
     }
 
-    /// Handles a request; returns the session the user picked, if any. `theme` is that of answers.
+    /// Serves a request; returns the session the user picked, if any. `theme` is that of answers.
     pub(super) fn handle(
         &self,
         wish: EditorRequest,
@@ -70,7 +69,8 @@ impl EditorRequestHandler {
         Ok(self.screen.write_trusted(text.as_bytes())?)
     }
 
-    /// `%ipycodex resume` without a number: returns the session the user picks; prints why there is nothing to pick.
+    /// Serves `%ipycodex resume` without a number: returns the session the user picks; prints why there is none to
+    /// pick.
     fn pick(&self, among: &SessionPick) -> Result<Option<i64>, Report> {
         let [record, artifacts] = &self.record;
         let guard = self.guard.as_deref();

@@ -1,10 +1,11 @@
 //! Blocks the editor until a key comes or [`EditorWaker`] is written, and for nothing else.
 //!
-//! reedline polls crossterm in a loop when it has other sources; this waits before it polls. In: keys on standard
-//! input, the waker, held keys (`keys/key_queue.rs`). Invariants: while nothing comes, nothing wakes. No key stays
-//! unread: crossterm is notified of keys once, and would see those that one read does not take, or that come together
-//! with a signal, only with the next key; so it is notified again. A signal (a resize, or one that brings held keys) is
-//! let through only while this thread waits: at another moment it takes the reply from a pending cursor query.
+//! reedline polls crossterm in a loop when it has other sources; this file waits before that poll. In: keys on
+//! standard input, the waker, held keys (`keys/key_queue.rs`). Invariants: while nothing comes, nothing wakes. No
+//! key stays unread: crossterm is notified of keys once, and would see those that one read does not take, or that
+//! come together with a signal, only with the next key; so it is notified again. A signal (a resize, or one that
+//! brings held keys) is let through only while this thread waits: at another moment it takes the reply from a
+//! pending cursor query.
 
 use std::cell::Cell;
 use std::os::fd::AsFd;
@@ -24,13 +25,13 @@ use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
 use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::typeahead::ctrl_c;
 
-/// How long crossterm is polled once more after a wake-up: it notices signals by itself.
+/// Timeout of the extra crossterm poll after a wake-up, since crossterm notices signals by itself.
 pub(super) const ONCE_MORE: Duration = Duration::from_millis(2);
 
 /// Poll flags of a terminal that is gone.
 const GONE: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
 
-/// How many answers of the terminal may have been read before a key. Each look takes one out of its way.
+/// The most replies of the terminal that may precede a key; each poll removes one.
 const ANSWERS: usize = 4;
 
 pub(super) struct EditorWait {
@@ -39,12 +40,12 @@ pub(super) struct EditorWait {
     pub(super) guard: Option<Arc<TerminalGuard>>,
     pub(super) background: BackgroundOutput,
     pub(super) paint_capture: PaintCapture,
-    /// Called when the first prompt stands.
+    /// Called when the first prompt is on the screen.
     pub(super) ready: Cell<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl EditorWait {
-    /// Returns when there is something for the editor to do.
+    /// Returns when the editor has an event to handle.
     fn wait(&self) -> std::io::Result<()> {
         self.paint_capture.show();
         if let Some(ready) = self.ready.take() {
@@ -87,7 +88,6 @@ impl EditorWait {
     }
 }
 
-/// True when the library has an event.
 pub(super) fn has_event() -> std::io::Result<bool> {
     for _ in 0..ANSWERS {
         if crossterm::event::poll(Duration::ZERO)? {
@@ -97,8 +97,8 @@ pub(super) fn has_event() -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// Takes what was read of the keys together with the one that submitted: it belongs to the next input, before whatever
-/// is typed from now on.
+/// Takes the keys that were read together with the submitting key: they belong to the next input, before all keys
+/// typed later.
 pub(super) fn queue_typeahead(
     background_reply: &BackgroundReply,
     key_queue: &SharedKeyQueue,
@@ -113,8 +113,8 @@ pub(super) fn queue_typeahead(
     Ok(())
 }
 
-/// Returns the hook called before every paint. Takes the terminal's background reply, when it has been read; keys typed
-/// before it come first.
+/// Returns the hook called before every paint. The hook takes the terminal's background reply, when it has been
+/// read; keys typed before it come first.
 pub(super) fn before_paint(
     background_reply: &BackgroundReply,
     key_queue: &SharedKeyQueue,
@@ -135,7 +135,7 @@ pub(super) fn before_paint(
     }
 }
 
-/// A completer; the editor asks it how it goes on right before it looks for events, and waits there.
+/// A completer that waits: the editor polls it right before it looks for events.
 pub(super) struct WaitingCompleter<C> {
     pub(super) completer: C,
     pub(super) waiting: EditorWait,

@@ -1,4 +1,4 @@
-//! An eventfd that wakes the editor: any thread writes it when there is something to paint.
+//! An eventfd that wakes the editor: any thread writes it to request a paint.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ struct EventFd(OwnedFd);
 
 impl EditorWaker {
     /// # Errors
-    /// When the system has no descriptor for it.
+    /// Fails when the system has no descriptor left.
     pub(super) fn new() -> Result<Self, Report> {
         let ring = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let ring = ring.map_err(|error| {
@@ -25,17 +25,15 @@ impl EditorWaker {
         Ok(EditorWaker(Arc::new(EventFd(ring))))
     }
 
-    /// The editor wakes, at once or when it waits the next time.
+    /// Wakes the editor, at once or at its next wait.
     pub(super) fn wake(&self) {
         self.0.wake_by_ref();
     }
 
-    /// The same, for futures.
     pub(super) fn task_waker(&self) -> Waker {
         Waker::from(Arc::clone(&self.0))
     }
 
-    /// Resets it.
     pub(super) fn clear(&self) {
         let _ = rustix::io::read(&self.0.0, &mut [0; 8]);
     }
@@ -53,7 +51,7 @@ impl Wake for EventFd {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // A full counter means that it is set already.
+        // A full counter is set already.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }

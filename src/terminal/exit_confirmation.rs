@@ -4,20 +4,19 @@ use crate::display::print_notice;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{Notice, SessionHandle};
 
-/// How many jobs are named.
 const NAMED: usize = 3;
 
-/// Whether the warning has been shown; any other input resets it.
+/// Remembers the warning; any other input resets it.
 #[derive(Default)]
 pub(super) struct ExitConfirmation {
     warned: bool,
 }
 
 impl ExitConfirmation {
-    /// True unless jobs would end and the user has not been warned yet.
+    /// Returns true unless jobs would end and the user has not been warned yet.
     ///
     /// # Errors
-    /// When the terminal cannot be written.
+    /// Fails when the terminal cannot be written.
     pub(super) fn confirm(
         &mut self,
         session: &SessionHandle,

@@ -1,8 +1,8 @@
 //! Programs that get the terminal for a while: the user's own editor on the text being typed, an agent's login.
 //!
-//! In: a command line, a text. Out: the text as the editor left it, without its last line end; `None` when nothing
-//! changed. The text is in a temporary directory of mode 700, removed afterwards. The program gets the terminal mode
-//! from before our start; whatever it leaves behind, our mode is set again.
+//! In: a command line, a text. Out: the text as the editor left it, without its last line end; `None` when it is
+//! unchanged. The text is in a temporary directory of mode 700, removed afterwards. The program gets the terminal
+//! mode from before our start; afterwards our mode is set again in any case.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -16,15 +16,15 @@ use crate::input::Mode;
 use crate::process;
 use crate::screen::guard::TerminalGuard;
 
-/// The editor without `$VISUAL` and `$EDITOR`.
+/// The editor when neither `$VISUAL` nor `$EDITOR` is set.
 const DEFAULT: &str = "vi";
 
-/// Resets modes a killed editor may have left on: alternate screen, keypad, cursor keys, mouse, hidden cursor, colours.
+/// Resets modes a killed editor may have left on: alternate screen, keypad, cursor keys, mouse, hidden cursor,
+/// colours.
 const SANE: &[u8] =
     b"\x1b[?1049l\x1b>\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\
     \x1b[?2004l\x1b[?25h\x1b[0m";
 
-/// The user's editor.
 pub(super) struct ExternalPrograms {
     /// As in `$VISUAL` or `$EDITOR`.
     pub(super) command: Option<String>,
@@ -35,7 +35,7 @@ impl ExternalPrograms {
     /// Lets the user edit `text`.
     ///
     /// # Errors
-    /// One line: the reason why the text is unchanged.
+    /// Returns one line, the reason why the text is unchanged.
     pub(super) fn edit(&self, text: &str, mode: Mode) -> Result<Option<String>, String> {
         let command = self.command.as_deref().unwrap_or(DEFAULT);
         let words = shlex::split(command).filter(|words| !words.is_empty());
@@ -69,21 +69,20 @@ impl ExternalPrograms {
         Ok((edited != text).then(|| edited.to_owned()))
     }
 
-    /// Stops the program; returns when it is resumed.
+    /// Stops our process; returns when it is resumed.
     pub(super) fn suspend(&self) {
         if let Some(guard) = &self.guard {
             guard.suspend();
         }
     }
 
-    /// The line editor is about to have the terminal.
     pub(super) fn line_mode(&self) {
         if let Some(guard) = &self.guard {
             guard.line_mode();
         }
     }
 
-    /// The terminal is as it was before the line editor had it.
+    /// Restores the terminal's mode from before the line editor.
     pub(super) fn host_mode(&self) {
         if let Some(guard) = &self.guard {
             guard.host_mode();
@@ -104,7 +103,6 @@ impl ExternalPrograms {
         }
     }
 
-    /// Gives it the terminal until it ends.
     fn run(&self, command: &mut Command) -> std::io::Result<ExitStatus> {
         if let Some(guard) = &self.guard {
             guard.restore();
@@ -120,7 +118,7 @@ impl ExternalPrograms {
     }
 }
 
-/// A directory that goes when it is dropped.
+/// A directory that is removed on drop.
 struct TempDir(PathBuf);
 
 impl TempDir {
@@ -136,7 +134,7 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        // A leftover is the user's own and readable by nobody else.
+        // A leftover is readable by the user alone.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -182,13 +180,13 @@ mod tests {
             Mode::Cells,
             Ok(Some("x")),
         );
-        // The name tells the editor what it is.
+        // The file's suffix tells the editor the language.
         let name = "sh -c 'basename \"$0\" >\"$0\"'";
         check(name, "a", Mode::Cells, Ok(Some("cell.py")));
         check(name, ".a", Mode::Cells, Ok(Some("prompt.md")));
         check(name, "a", Mode::Prompts, Ok(Some("prompt.md")));
         check(name, ";a", Mode::Prompts, Ok(Some("cell.py")));
-        // Nobody else can read it.
+        // Readable by the user alone.
         let modes = "sh -c 'stat -c %a \"$0\" \"$(dirname \"$0\")\" >\"$0.n\"; mv \"$0.n\" \"$0\"'";
         check(modes, "a", Mode::Cells, Ok(Some("600\n700")));
     }

@@ -1,9 +1,9 @@
-//! Tracks whether the user looks at the terminal while something runs, and notifies on the desktop when not.
+//! Tracks whether the user looks at the terminal during a run, and notifies on the desktop when not.
 //!
-//! In: focus reports between the keys (`CSI I`, `CSI O`; xterm's mode 1004, on while something runs), the events of a
-//! run. Out: the keys without the reports; a notice for a long run and for a question. A terminal that reports nothing
-//! counts as focused. Invariant: a report is never passed on as a key, except to a full-screen program, which gets all
-//! of it.
+//! In: focus reports between the keys (`CSI I`, `CSI O`; xterm's mode 1004, on during a run), the events of a run.
+//! Out: the keys without the reports; a notification for a long run and for a question. A terminal that reports
+//! nothing counts as focused. Invariant: a report is never passed on as a key, except to a full-screen program,
+//! which gets all of them.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ pub(super) struct Focus {
 }
 
 impl Focus {
-    /// Returns the typed bytes and takes the reports out; a partial report at the end is returned with the next bytes.
+    /// Returns the typed bytes without the reports; a partial report at the end is returned with the next bytes.
     pub(super) fn filter_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let mut typed = match std::mem::take(&mut *begun) {
@@ -47,7 +47,7 @@ impl Focus {
             let lost = memmem::rfind(&typed, LOST);
             let Some(at) = gained.max(lost) else { break };
             if !std::mem::replace(&mut told, true) {
-                // The last word counts.
+                // The last report counts.
                 self.away.store(lost > gained, Ordering::SeqCst);
             }
             typed.to_mut().drain(at..at + GAINED.len());
@@ -58,7 +58,7 @@ impl Focus {
         typed
     }
 
-    /// Marks the terminal as focused: something was typed.
+    /// Marks the terminal as focused: a key was typed.
     pub(super) fn is_here(&self) {
         self.away.store(false, Ordering::SeqCst);
     }
@@ -72,15 +72,14 @@ impl Focus {
 pub(super) struct RunNotifier {
     focus: Focus,
     screen: Screen,
-    /// Runs of at least this duration are reported; `None`: no run is.
+    /// The shortest run to report; `None` reports no run.
     after: Option<Duration>,
     began: Instant,
-    /// The In number and the kind.
     input: Option<(u32, RunKind)>,
 }
 
 impl RunNotifier {
-    /// A run begins. Runs of at least `seconds` are reported; 0: none.
+    /// Starts a run. Runs of at least `seconds` are reported; 0 reports none.
     pub(super) fn new(focus: Focus, screen: Screen, seconds: u32) -> Self {
         RunNotifier {
             focus,
@@ -91,7 +90,7 @@ impl RunNotifier {
         }
     }
 
-    /// Takes an event of the run; a question is reported at once.
+    /// Takes an event of the run; notifies of a question at once.
     pub(super) fn on_event(&mut self, event: &SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Begin(BeginEvent::Input { line, kind }) => {
@@ -104,7 +103,7 @@ impl RunNotifier {
         }
     }
 
-    /// The run is over: notifies, if it took long.
+    /// Ends the run; notifies if it took long.
     pub(super) fn end(&self, ended: RunOutcome) -> Result<(), ScreenError> {
         if self.after.is_none_or(|after| self.began.elapsed() < after) {
             return Ok(());

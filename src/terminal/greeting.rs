@@ -1,7 +1,7 @@
 //! The greeting of a new session: three lines the first time, one dim line later.
 //!
-//! In: facts known before anything runs. Out: text. Invariant: nothing is asked, started or read for it, so it does not
-//! claim that IPython is installed. Absent on purpose: when to greet (start-up decides).
+//! In: facts known before anything runs. Out: text. Invariant: the greeting asks, starts and reads nothing, so it
+//! does not claim that IPython is installed. Absent on purpose: when to greet (start-up decides).
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use crate::text::escape::visible;
 use crate::text::hanging;
 
 pub struct Greeting {
-    /// Nothing has been recorded yet.
+    /// The record is still empty.
     pub first: bool,
     /// The interpreter that will be tried first, if one was found.
     pub python: Option<PathBuf>,
-    /// The kernel that runs cells instead of Python, as it was named.
+    /// The name, as given, of the kernel that runs cells instead of Python.
     pub elsewhere: Option<String>,
     /// IPython's shell is used where it can be imported.
     pub ipython: bool,
@@ -23,7 +23,7 @@ pub struct Greeting {
 }
 
 impl Greeting {
-    /// The lines for a screen of so many columns, ended.
+    /// Returns the lines for a screen of this width, with a final newline.
     pub(super) fn text(&self, colour: bool, width: usize) -> String {
         let python = self.python.as_deref().map(Path::to_string_lossy);
         let python = python.as_deref().or(self.elsewhere.as_deref());

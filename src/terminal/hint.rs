@@ -1,13 +1,14 @@
-//! The grey hint behind the cursor: the model's suggestion, asked for by a key, else the rest of an earlier input.
+//! The grey hint behind the cursor: the model's suggestion, requested by a key, else the rest of an earlier input.
 //!
-//! In: keys as they are parsed, the text at each paint, the session's answer on another thread. Out: the hint behind
-//! the text and, when accepted, its text. Invariants: the editor never waits and is never left (what is typed right
-//! behind the key stays typed); a suggestion stands only where it was asked for, or where typing its own first
-//! characters has led; anything else drops it and cancels the request; the accepted text is the text that was shown.
+//! In: keys as they are parsed, the text at each paint, the session's answer on another thread. Out: the hint
+//! behind the text and, when accepted, its text. Invariants: the editor never waits and is never left (text typed
+//! right behind the key stays typed); a suggestion appears only where it was requested, or after its own first
+//! characters were typed; any other edit drops it and cancels the request; the accepted text is the text that was
+//! shown.
 //!
-//! reedline draws and accepts hints at the end of the text only. In the middle of a text a suggestion is shown below it
-//! and inserted by the same key pressed again (which accepts one at the end, too). Without a suggestion, the line of an
-//! earlier input that continues the text is the hint; it is looked up in memory at each paint, never by a key.
+//! reedline draws and accepts hints at the end of the text only. In the middle of a text a suggestion is shown
+//! below it and inserted by the same key pressed again (which accepts one at the end, too). Without a suggestion,
+//! the line of an earlier input that continues the text is the hint; each paint looks it up in memory, never a key.
 //!
 //! Absent on purpose: the key bindings.
 
@@ -30,12 +31,11 @@ use crate::text::counted;
 /// Rows of a suggestion that are shown.
 const SHOWN: usize = 12;
 
-/// Asks the session.
 pub(super) type Ask = Box<dyn Fn(Draft, OnSuggestion) -> PendingSuggestion + Send + Sync>;
 
 type Say = Box<dyn Fn(&str) + Send + Sync>;
 
-/// The suggestions of an editor; clones are the same ones.
+/// The suggestions of an editor; clones share them.
 #[derive(Clone)]
 pub(super) struct Hints(Arc<HintsShared>);
 
@@ -47,23 +47,21 @@ struct HintsShared {
     say: OnceLock<Say>,
     /// A missing agent was reported.
     missing_reported: AtomicBool,
-    /// Earlier inputs.
     recall: Recall,
-    /// They are suggested.
     recalls: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct HintState {
-    /// The text and the cursor, in bytes, the suggestion is for.
+    /// The text and the cursor (bytes) that the suggestion is for.
     text: String,
     cursor: usize,
     stage: Stage,
     /// The rest of an earlier input, while no suggestion was requested.
     recalled: String,
-    /// The key was pressed: the next paint asks.
+    /// The key was pressed: the next paint sends the request.
     wanted: bool,
-    /// Counts requests: an answer to an older one is not wanted.
+    /// Counts requests, so that answers to older ones are dropped.
     asked: u64,
     /// Columns of the label.
     indent: usize,
@@ -74,27 +72,26 @@ struct HintState {
 enum Stage {
     #[default]
     Nothing,
-    /// Asked for; the handle ends the work when it is dropped.
+    /// Requested; dropping the handle cancels the request.
     Awaited(Option<PendingSuggestion>),
-    /// The rest of the suggestion.
     Offered(String),
 }
 
-/// Keys since the last paint. All keys of one read are parsed before any is worked off, so a key that takes the hint
-/// may do so only when no other came before it: what is in the text by then, nobody has seen.
+/// Keys since the last paint. All keys of one read are parsed before any is executed, so a key may accept the hint
+/// only when no other key came before it: the user has not seen the text as it is by then.
 #[derive(Debug, Default)]
 struct KeysSincePaint {
-    /// Keys that take the hint, up to the first other one.
+    /// Keys that accept the hint, up to the first other key.
     taking: usize,
     other: bool,
-    /// Of those, the ones worked off.
+    /// The number of those that have been executed.
     done: usize,
-    /// Bytes of the rest they took.
+    /// Bytes of the hint that those accepted.
     taken: usize,
 }
 
 impl HintState {
-    /// Follows the text to where it is now.
+    /// Moves the suggestion along with the text.
     fn follow(&mut self, text: &str, cursor: usize) {
         if matches!(self.stage, Stage::Nothing) || (self.text == text && self.cursor == cursor) {
             return;
@@ -110,7 +107,7 @@ impl HintState {
         }
     }
 
-    /// The beginning of the suggestion that was typed since.
+    /// Returns the beginning of the suggestion that has been typed since.
     fn typed<'a>(&self, text: &'a str, cursor: usize) -> Option<&'a str> {
         let Stage::Offered(rest) = &self.stage else {
             return None;
@@ -124,7 +121,7 @@ impl HintState {
         self.cursor == self.text.len()
     }
 
-    /// The hint that a key may accept now, less the part earlier keys took.
+    /// Returns the hint that a key may accept now, less the part that earlier keys accepted.
     fn takable(&self) -> &str {
         let rest = match &self.stage {
             Stage::Offered(rest) if self.at_end() => rest,
@@ -168,7 +165,7 @@ impl HintState {
 }
 
 impl Hints {
-    /// No hints, and no source yet; `snapshot` holds the input mode.
+    /// Starts without hints and without a source; `snapshot` holds the input mode.
     pub(super) fn new(snapshot: SharedSnapshot, recall: Recall) -> Self {
         Hints(Arc::new(HintsShared {
             state: Mutex::default(),
@@ -186,7 +183,7 @@ impl Hints {
         self.0.recalls.store(on, Ordering::Relaxed);
     }
 
-    /// How the line at the end of `text` went on in an earlier input.
+    /// Returns the rest of the line at the end of `text` in an earlier input.
     fn recalled(&self, text: &str) -> Option<String> {
         if text.trim().is_empty() || !self.0.recalls.load(Ordering::Relaxed) {
             return None;
@@ -203,18 +200,18 @@ impl Hints {
         (!rest.contains(char::is_control)).then(|| rest.to_owned())
     }
 
-    /// How the editor is made to paint again; once.
+    /// Sets, once, the callback that makes the editor paint again.
     pub(super) fn wake_with(&self, wake: Arc<dyn Fn() + Send + Sync>) {
         let _ = self.0.wake.set(wake);
     }
 
-    /// Sets the source of suggestions and the printer for a missing agent; once.
+    /// Sets, once, the source of suggestions and the printer for a missing agent.
     pub(super) fn connect(&self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
         let _ = self.0.ask.set(ask);
         let _ = self.0.say.set(Box::new(say));
     }
 
-    /// `keys`, watched: the key for suggestions is dealt with here.
+    /// Wraps `keys` to watch them; handles the key for suggestions.
     pub(super) fn wrap(&self, keys: impl EditMode + 'static) -> Box<dyn EditMode> {
         Box::new(HintKeys {
             keys: Box::new(keys),
@@ -222,13 +219,12 @@ impl Hints {
         })
     }
 
-    /// A new text begins, behind a label of this many columns.
+    /// Begins a new text, behind a label of this many columns.
     pub(super) fn begin(&self, label: usize) {
         self.end();
         self.state().indent = label;
     }
 
-    /// The text is gone: what was on its way is not wanted any more.
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.stage = Stage::Nothing;
@@ -240,7 +236,7 @@ impl Hints {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The key was pressed: what the editor does. What stands there goes in, else the next paint asks.
+    /// Handles the key: accepts the hint, or makes the next paint send a request.
     fn pressed(&self) -> ReedlineEvent {
         let mut state = self.state();
         if !state.at_end()
@@ -260,7 +256,7 @@ impl Hints {
         ReedlineEvent::Repaint
     }
 
-    /// Asks for a suggestion where the text is now, unless one stands there or is on its way.
+    /// Requests a suggestion for the current text, unless one is shown or pending.
     fn ask(&self, mut state: MutexGuard<'_, HintState>) {
         let Some(ask) = self.0.ask.get() else { return };
         if !matches!(state.stage, Stage::Nothing) || state.text.trim().is_empty() {
@@ -287,7 +283,7 @@ impl Hints {
         }
     }
 
-    /// Takes what came of a request, on the session's thread.
+    /// Takes the answer to a request, on the session's thread.
     fn answered(&self, asked: u64, suggested: SuggestReply) {
         {
             let mut state = self.state();
@@ -315,7 +311,6 @@ fn is_missing(failure: &AgentFailure) -> bool {
     matches!(failure.kind, FailureKind::Missing | FailureKind::LoggedOut)
 }
 
-/// One line.
 fn missing(failure: &AgentFailure) -> String {
     match failure.hints.first() {
         Some(hint) => format!("no suggestion: {}: {hint}", failure.message),
@@ -323,7 +318,6 @@ fn missing(failure: &AgentFailure) -> String {
     }
 }
 
-/// The painter's side.
 impl Hinter for Hints {
     fn handle(
         &mut self,
@@ -344,7 +338,7 @@ impl Hinter for Hints {
             self.ask(state);
             state = self.state();
         }
-        // Without a colour nobody could tell it from the text.
+        // Without a colour the hint would look like the text.
         let looks = colour && cursor == text.len() && matches!(state.stage, Stage::Nothing);
         state.recalled = match looks {
             true => self.recalled(text).unwrap_or_default(),
@@ -375,7 +369,7 @@ impl Hinter for Hints {
     }
 }
 
-/// Up to the end of the first word, as Alt-f goes.
+/// Returns the text up to the end of the first word, as Alt-f moves.
 fn first_word(text: &str) -> &str {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let start = text.find(is_word).unwrap_or(text.len());
@@ -383,14 +377,13 @@ fn first_word(text: &str) -> &str {
     &text[..length.map_or(text.len(), |length| start + length)]
 }
 
-/// Keys, and what they are for the hint.
 struct HintKeys {
     keys: Box<dyn EditMode>,
     hints: Hints,
 }
 
 impl HintKeys {
-    /// Maps an event for reedline; several may come as one.
+    /// Takes an event for reedline, which may combine several.
     fn seen(&self, event: ReedlineEvent) -> ReedlineEvent {
         match event {
             ReedlineEvent::Multiple(events) => {
@@ -426,7 +419,7 @@ impl EditMode for HintKeys {
     }
 }
 
-/// True for an event that accepts the hint, where there is one.
+/// Returns true for an event that accepts the hint, where there is one.
 fn takes(event: &ReedlineEvent) -> bool {
     match event {
         ReedlineEvent::HistoryHintComplete | ReedlineEvent::HistoryHintWordComplete => true,

@@ -1,4 +1,4 @@
-//! Host commands: what a key asks of us rather than of reedline. Keys are parsed in one place and executed in another;
+//! Host commands: keys whose effect is ours, not reedline's. Keys are parsed in one place and executed in another;
 //! reedline carries the command between them by name (`ReedlineEvent::ExecuteHostCommand`).
 
 use reedline::ReedlineEvent;
@@ -7,43 +7,35 @@ use crate::config::KeyAction;
 use crate::terminal::blocks::BlockCommand;
 use crate::terminal::complete;
 
-/// Begins the name of a [`HostCommand::Change`].
+/// The prefix of the name of a [`HostCommand::Change`].
 const CHANGE: &str = "change ";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostCommand {
-    /// Indent the line just begun.
     Indent,
     /// Stop the program until the shell resumes it.
     Suspend,
     /// Draw everything again: other programs had the terminal.
     Resumed,
-    /// Something of the last answer.
     Block(BlockCommand),
-    /// Complete what stands before the cursor.
     Complete,
-    /// Signature and documentation of what stands at the cursor.
     Inspect,
-    /// Ask the model how the text goes on.
     Suggest,
-    /// Look an earlier entry up by a part of it.
     SearchHistory,
-    /// Prompts instead of cells, and back.
+    /// Switch between cells and prompts.
     PromptMode,
-    /// Commands of the shell instead of cells, and back.
+    /// Switch between cells and shell commands.
     ShellMode,
-    /// The text in the user's own editor.
     OpenEditor,
-    /// Show the question of an incoming call.
     Answer,
     /// An incoming call needs the screen.
     CallPending,
-    /// A change of the text that the keys could not make without knowing it.
+    /// A change of the text whose text was unknown when the keys were parsed.
     Change(KeyAction),
 }
 
 impl HostCommand {
-    /// Its name; no two have the same.
+    /// Returns the command's name; no two commands have the same.
     pub(super) fn name(self) -> String {
         match self {
             HostCommand::Indent => "indent".into(),
@@ -85,7 +77,6 @@ impl HostCommand {
         }
     }
 
-    /// The event for reedline.
     pub(super) fn event(self) -> ReedlineEvent {
         match self {
             // Menus of the editor, not commands.

@@ -1,10 +1,10 @@
-//! Tool calls from outside (MCP clients) that arrive while the user sits at the prompt.
+//! External tool calls (MCP clients) that arrive while the user is at the prompt.
 //!
 //! A thread takes the session's incoming calls. A call that only reads becomes a line above the prompt. A call that
-//! asks is announced there; its question is shown after a key, after Enter on an empty line, or before the next input
-//! runs. A call that runs a cell interrupts the editor, which later resumes with its text.
+//! asks is announced there; its question is shown after a key, after Enter on an empty line, or before the next
+//! input runs. A call that runs a cell interrupts the editor, which later resumes with its text.
 //!
-//! Invariant: no key typed before the question was shown is taken as its answer.
+//! Invariant: no key typed before the question was shown counts as its answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,16 +21,15 @@ use crate::terminal::keys::key_queue::InputWaker;
 use crate::text::cut;
 use crate::text::escape::visible_lines;
 
-/// How soon a waiting question is shown.
+/// Interval at which a waiting question is checked for.
 const SOON: Duration = Duration::from_millis(30);
 
-/// The incoming call at hand; clones share it.
+/// The current incoming call; clones share it.
 #[derive(Clone, Default)]
 pub(super) struct PendingCalls(Arc<CallsShared>);
 
 #[derive(Default)]
 struct CallsShared {
-    /// A start-up run asks something.
     startup: AtomicBool,
     state: Mutex<CallState>,
     changed: Condvar,
@@ -40,22 +39,19 @@ struct CallsShared {
 enum CallState {
     #[default]
     Idle,
-    /// A call runs.
     Running {
-        /// A question was announced.
         asks: bool,
-        /// The user wants to see it.
+        /// The user requested the question.
         wanted: bool,
     },
-    /// Needs the screen.
     NeedsScreen(Box<IncomingCall>),
 }
 
 impl PendingCalls {
-    /// Starts receiving; lines go to `background`, and `waker` interrupts the editor.
+    /// Starts receiving calls; lines go to `background`, and `waker` interrupts the editor.
     ///
     /// # Errors
-    /// When no thread can be had.
+    /// Fails when no thread can be started.
     pub(super) fn receive(
         incoming: IncomingCalls,
         background: BackgroundOutput,
@@ -82,7 +78,7 @@ impl PendingCalls {
         Ok(calls)
     }
 
-    /// A call asks, or needs the screen.
+    /// Returns true when a call has a question, or needs the screen.
     pub(super) fn is_waiting(&self) -> bool {
         let waits = |state: &CallState| {
             matches!(
@@ -93,12 +89,11 @@ impl PendingCalls {
         self.startup_asks() || waits(&self.state())
     }
 
-    /// A call needs the screen now.
     pub(super) fn needs_screen(&self) -> bool {
         self.startup_asks() || matches!(*self.state(), CallState::NeedsScreen(_))
     }
 
-    /// Sets whether a start-up run asks; it then needs the screen like a call.
+    /// Sets that a start-up run has a question; it then needs the screen like a call.
     pub(super) fn set_startup_asks(&self, asks: bool) {
         self.0.startup.store(asks, Ordering::SeqCst);
     }
@@ -107,7 +102,7 @@ impl PendingCalls {
         self.0.startup.load(Ordering::SeqCst)
     }
 
-    /// Takes the call at hand once it can have the screen; waits for that.
+    /// Waits until the current call can have the screen, and takes it.
     pub(super) fn admit(&self) -> Option<IncomingCall> {
         let mut state = self.state();
         loop {
@@ -130,7 +125,7 @@ impl PendingCalls {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call runs; `asks`: its question is open.
+    /// Marks a call as running; `asks`: its question is open.
     fn busy(&self, asks: bool) {
         let mut state = self.state();
         let wanted = matches!(*state, CallState::Running { wanted: true, .. });
@@ -147,7 +142,6 @@ impl PendingCalls {
     }
 }
 
-/// Receives calls on the thread.
 struct CallReceiver {
     calls: PendingCalls,
     background: BackgroundOutput,
@@ -207,7 +201,7 @@ impl CallReceiver {
         }
     }
 
-    /// Hands the call over to the screen, `held` events first. Returns when it was taken.
+    /// Hands the call over to the screen, `held` events first. Returns once it was taken.
     fn hand_over_screen(&self, call: IncomingCall, held: Vec<SessionEvent>) {
         held.into_iter()
             .rev()
@@ -222,7 +216,7 @@ impl CallReceiver {
     }
 }
 
-/// The announcement: the caller, the request, and the keys that show the question.
+/// Returns the announcement: the caller, the request, and the keys that show the question.
 fn announced(who: &str, question: &Question) -> String {
     let what = match &question.about {
         QuestionSubject::Cells(cells) => match &cells[..] {
@@ -247,7 +241,7 @@ fn announced(who: &str, question: &Question) -> String {
     format!("{who} wants to {what}  (Alt-a, or Enter on an empty line, to see it and answer)")
 }
 
-/// The first line of a foreign text, safe and short.
+/// Returns the first line of a foreign text, sanitised and shortened.
 fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     cut(&visible_lines(line), 60).into_owned()

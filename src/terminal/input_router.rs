@@ -1,9 +1,9 @@
-//! Routes what is typed while something runs: to the cell's terminal, to a question, or to the editor's key queue.
+//! Routes the keys typed during a run: to the cell's terminal, to a question, or to the editor's key queue.
 //!
-//! In: bytes that mean nothing to the shell itself (`keyboard_reader` reads them), the starts and ends of cells,
-//! questions. Out: bytes for the cell's terminal, keys for the queue, where lines wait and can be taken back.
-//! Invariant: every byte that nobody read is kept, once and in the order typed: what a cell left unread, what its
-//! terminal refused because the cell was over, and the rest.
+//! In: bytes without a meaning for the shell itself (`keyboard_reader` reads them), the starts and ends of cells,
+//! questions. Out: bytes for the cell's terminal, keys for the queue, whose lines can be taken back. Invariant:
+//! every unread byte is kept, once and in the order typed: bytes that a cell left unread, bytes that its terminal
+//! refused because the cell was over, and the rest.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::terminal::keys::key_queue::{KeyQueue, SharedKeyQueue, lock_queue};
 use crate::terminal::typeahead::{self, CellTypeahead};
 use crate::text::keys::{Decoder, plain};
 
-/// How long a program has to end at Ctrl-C before it is given more.
+/// Time that a program has to end at Ctrl-C before it gets more input.
 const DYING: Duration = Duration::from_millis(50);
 
 /// The routing state; shared by the reading thread and the display.
@@ -27,37 +27,32 @@ pub(super) struct InputRouter {
 }
 
 pub(super) struct RouterState {
-    /// The editor's typeahead.
     pub(super) key_queue: SharedKeyQueue,
     /// Collects the keys of a turn.
     pub(super) decoder: Decoder,
-    /// On its way to the cell that runs.
+    /// Bytes on their way to the running cell.
     pub(super) cell_typeahead: CellTypeahead,
     /// Ctrl-C was typed; true: behind lines that were to run.
     pub(super) stopped_by: Option<bool>,
-    /// Ctrl-C was read together with what runs: it comes before every other key.
+    /// Ctrl-C was read together with the submitted input: it comes before every other key.
     pub(super) interrupted: bool,
     /// Typed before the reader started.
     pub(super) ahead: Vec<u8>,
-    /// Typed, and read by nobody.
+    /// Typed and not read by any program.
     pub(super) kept: Vec<u8>,
-    /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
+    /// Typed for the running cell and not taken by its terminal, which is full, or whose cell is over.
     pub(super) refused: Vec<u8>,
-    /// When Ctrl-C was given to the job in front of a shell.
+    /// The time at which Ctrl-C was sent to the job in front of a shell.
     pub(super) interrupting: Option<Instant>,
-    /// The terminal of the cell that runs or is about to.
     pub(super) cell: Option<Arc<dyn CellTerminal>>,
     /// The cell has begun: it takes the bytes.
     pub(super) open: bool,
-    /// A cell without a terminal of its own runs, or is about to.
+    /// The current or next cell has no terminal of its own.
     pub(super) bare: bool,
-    /// How often Ctrl-C was pressed at this cell, with no other key after it.
+    /// Presses of Ctrl-C at this cell with no other key after them.
     pub(super) tries: u32,
-    /// A turn or a replay runs.
     pub(super) turn: bool,
-    /// The turn is a replay.
     pub(super) replay: bool,
-    /// A question listens: what was typed for it.
     pub(super) asked: Option<Vec<u8>>,
     pub(super) last_key: Instant,
     pub(super) resumed: bool,
@@ -86,7 +81,7 @@ impl RouterState {
         }
     }
 
-    /// Bytes for the editor, while no cell can have them. Up takes the last line back that Enter ended.
+    /// Queues bytes for the editor, while no cell can have them. Up takes back the last line that Enter ended.
     fn queue(&mut self, bytes: &[u8]) {
         for byte in bytes {
             let Some(event) = self.decoder.push(*byte) else {
@@ -101,7 +96,7 @@ impl RouterState {
         }
     }
 
-    /// Lines typed for the cell that it has not read are for the editor from now on.
+    /// Moves lines typed for the cell that it has not read to the editor.
     fn claim(&mut self) {
         let Some(terminal) = self.cell.as_ref().filter(|_| self.open) else {
             return;
@@ -115,7 +110,8 @@ impl RouterState {
             .for_each(|event| key_queue.push(event));
     }
 
-    /// Up, at a cell in line mode: the last line that it has not read is typed again. False when there is none.
+    /// Up, at a cell in line mode: reopens the last line that the cell has not read. Returns false when there is
+    /// none.
     pub(super) fn recall_line(&mut self) -> bool {
         let Some(terminal) = self.cell.clone().filter(|_| self.open) else {
             return false;
@@ -132,15 +128,16 @@ impl RouterState {
         true
     }
 
-    /// Ctrl-C for the job in front of a shell. A program that waits for what is typed would take along into its death
-    /// what was typed behind the key: that is given on a moment later.
+    /// Ctrl-C for the job in front of a shell. A program that reads input would take bytes typed behind the key
+    /// along when it dies, so those are sent a moment later.
     pub(super) fn interrupt_job(&mut self, key: u8) {
         self.interrupting = None;
         self.keep(&[key]);
         self.interrupting = Some(Instant::now());
     }
 
-    /// Ctrl-C: what was to run does not, and what the interrupt would take from the cell's terminal is taken first.
+    /// Ctrl-C: queued lines do not run; bytes that the interrupt would discard from the cell's terminal are taken
+    /// first.
     pub(super) fn stop(&mut self) {
         if !self.turn {
             let before = std::mem::take(&mut self.kept);
@@ -156,7 +153,7 @@ impl RouterState {
     }
 }
 
-/// Where the last line that was ended ends.
+/// Returns the end of the last complete line.
 fn lines_end(bytes: &[u8]) -> Option<usize> {
     let last = bytes
         .iter()
@@ -192,29 +189,28 @@ impl InputRouter {
         })
     }
 
-    /// Ctrl-C was typed already.
+    /// Records that Ctrl-C was typed already.
     pub(super) fn interrupt_first(&self) {
         self.state().interrupted = true;
     }
 
-    /// These bytes were read before the keyboard was anyone's: they come before all that is read from now on.
+    /// Adds bytes read before the reader started; they come before all bytes read later.
     pub(super) fn add_ahead(&self, typed: &[u8]) {
         self.state().ahead.extend_from_slice(typed);
     }
 
-    /// The cell of this terminal comes next.
     pub(super) fn set_cell(&self, terminal: Option<Arc<dyn CellTerminal>>) {
         self.state().cell = terminal;
     }
 
-    /// The cell has begun: it gets what was typed for it, and what will be.
+    /// Begins the cell: sends it the bytes typed for it so far, and later ones.
     pub(super) fn open(&self) {
         let mut state = self.state();
         state.tries = 0;
         state.bare = state.cell.is_none();
         if !state.bare {
             state.open = true;
-            // Keys typed during a turn were not meant for this cell, which the user did not know of.
+            // Keys typed during a turn were not meant for this cell, which the user did not expect.
             if !state.turn {
                 let kept = std::mem::take(&mut state.kept);
                 state.keep(&kept);
@@ -222,7 +218,7 @@ impl InputRouter {
         }
     }
 
-    /// The cell has ended and did not read `unread`: what is typed from now on is for the editor.
+    /// Ends the cell, which did not read `unread`; later bytes are for the editor.
     pub(super) fn close(&self, unread: &[u8]) {
         let mut state = self.state();
         (state.open, state.bare) = (false, false);
@@ -238,8 +234,8 @@ impl InputRouter {
         }
     }
 
-    /// How the run went, as far as what was typed ahead goes. Lines typed before Ctrl-C do not run whatever came of
-    /// it; what was typed only behind it was meant for what follows.
+    /// Returns the outcome of the run for typeahead. Lines typed before Ctrl-C do not run, whatever the outcome;
+    /// lines typed only behind it were meant for the next input.
     pub(super) fn ended(&self, ended: RunOutcome) -> RunOutcome {
         match (ended, self.state().stopped_by) {
             (_, Some(true)) => RunOutcome::Interrupted,
@@ -248,7 +244,7 @@ impl InputRouter {
         }
     }
 
-    /// Takes the bytes that nobody read.
+    /// Takes the bytes that no program has read.
     pub(super) fn take_rest(&self) -> Vec<u8> {
         self.close(&[]);
         let mut state = self.state();
@@ -261,8 +257,8 @@ impl InputRouter {
         rest
     }
 
-    /// Offers the cell's terminal what it has not taken; true while there is more, or may be: what waits for the cell
-    /// to begin may be too early for its terminal.
+    /// Sends the cell's terminal the bytes it refused before; returns true while there are or may be more: a
+    /// terminal may refuse bytes until its cell begins.
     pub(super) fn offer_refused(&self) -> bool {
         let mut state = self.state();
         if state.open && !state.refused.is_empty() {

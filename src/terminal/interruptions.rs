@@ -1,4 +1,4 @@
-//! Shows what interrupts the prompt: start-up runs that are not over, and incoming calls that need the screen.
+//! Shows interruptions of the prompt: start-up runs that are not over, and incoming calls that need the screen.
 //!
 //! Invariant: keys typed meanwhile are queued for the editor.
 
@@ -15,7 +15,7 @@ use crate::terminal::keyboard_reader::KeyTarget;
 use crate::terminal::run_view::RunView;
 use crate::terminal::startup::Startup;
 
-/// How long an input waits for an incoming call before that call is shown.
+/// Time that an input waits for an incoming call before that call is shown.
 const PATIENCE: Duration = Duration::from_millis(150);
 
 pub(super) struct Interruptions {
@@ -27,7 +27,6 @@ pub(super) struct Interruptions {
 }
 
 impl Interruptions {
-    /// Shows the rest of the start-up runs to its end.
     pub(super) fn finish_startup(&mut self, run_view: &mut RunView) -> Result<(), Report> {
         let left = self.startup.take().map(Startup::take).unwrap_or_default();
         let asks = self.pending_calls.startup_asks();
@@ -45,7 +44,6 @@ impl Interruptions {
         self.show_background()
     }
 
-    /// Shows a start-up run that asks, then incoming calls.
     pub(super) fn show_all(
         &mut self,
         run_view: &mut RunView,
@@ -69,7 +67,8 @@ impl Interruptions {
         Ok(self.screen.flush()?)
     }
 
-    /// Returns when the run begins. An incoming call may hold the scheduler; it is shown while the run waits for it.
+    /// Returns when the run begins. An incoming call may occupy the scheduler; it is shown while the run waits for
+    /// it.
     pub(super) fn wait_for_start(
         &self,
         run: &Run,
@@ -88,7 +87,6 @@ impl Interruptions {
         }
     }
 
-    /// Prints the pending background output.
     pub(super) fn show_background(&self) -> Result<(), Report> {
         let text = self.background.drain();
         if !text.is_empty() {

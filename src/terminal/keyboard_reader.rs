@@ -1,9 +1,9 @@
-//! Reads the keyboard while a cell or a turn runs, and decides for each byte whom it is for.
+//! Reads the keyboard during a run, and decides for each byte which program gets it.
 //!
-//! Owns standard input between two reads of the editor. While a cell runs, bytes go to the cell's terminal, from the
-//! moment the interpreter began with it. During a turn Ctrl-C stops it and the rest is kept for the editor, except
-//! while the agent runs a cell (keys are the cell's) or a question is open (keys are the question's). Up takes back a
-//! waiting line.
+//! Owns standard input between two reads of the editor. While a cell runs, bytes go to the cell's terminal, from
+//! the moment the interpreter began the cell. During a turn Ctrl-C stops it and the rest is kept for the editor,
+//! except while the agent runs a cell (keys are the cell's) or a question is open (keys are the question's). Up
+//! takes back a waiting line.
 //!
 //! One thread per run reads; a pipe stops it (`reader_waker`), so no byte is read once the run is over. In the
 //! background it does not read. Keys pressed before the terminal left kitty's keyboard mode are rewritten to their
@@ -30,54 +30,51 @@ const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
 const CTRL_BACKSLASH: u8 = 0x1c;
 
-/// The arrow, in both of its spellings.
+/// The arrow key, in both of its encodings.
 const UP: &[u8] = b"\x1b[A";
 const UP_TOO: &[u8] = b"\x1bOA";
 
 /// Skips a cell of a replay.
 const SKIP: u8 = b's';
 
-/// How long a terminal that took no more is left alone.
+/// Pause before bytes are sent again to a terminal that took no more.
 const REFUSED_PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
 
-/// How long the rest of a paste that has begun may take to come.
+/// Longest wait for the rest of a paste that has begun.
 const REST_PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// How often it is looked whether the terminal is ours again: a shell does not say so when it brings back a job that
+/// Interval of the check that the terminal is ours again: a shell sends no signal when it brings back a job that
 /// runs already.
 const BACKGROUND_PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// Where the keys go.
 pub(super) enum KeyTarget {
-    /// To the cell's own terminal.
     Cell(Arc<dyn CellTerminal>),
-    /// Nowhere: Ctrl-C stops the turn, the rest is kept.
+    /// None: Ctrl-C stops the turn, the rest is kept.
     Turn,
-    /// The same of a cell without a terminal of its own: the third Ctrl-C ends its kernel.
+    /// As `Turn`, for a cell without a terminal of its own: the third Ctrl-C kills its kernel.
     Kernel,
-    /// The same with a replay, whose running cell has this terminal; `s` skips it while nothing else has been typed.
+    /// As `Turn`, for a replay whose running cell has this terminal; `s` skips the cell while nothing else has been
+    /// typed.
     Replay(Option<Arc<dyn CellTerminal>>),
 }
 
 /// Events of the keyboard that the shell itself handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyboardEvent {
-    /// A second Ctrl-C in a cell or a command; what a third would end.
+    /// A second Ctrl-C in a cell or a command; the target that a third would kill.
     InterruptedTwice(KillTarget),
-    /// A third: this goes.
+    /// A third Ctrl-C: kill this.
     Kill(KillTarget),
-    /// Ctrl-Z.
     Suspend,
-    /// The terminal is ours again, without a SIGCONT.
     Returned,
 }
 
@@ -85,22 +82,20 @@ pub(super) enum KeyboardEvent {
 pub(super) enum KillTarget {
     Interpreter,
     Shell,
-    /// The job in front of the shell.
     Job,
 }
 
-/// Reads the keyboard until it is stopped.
 pub(super) struct KeyboardReader {
     reader_waker: ReaderWaker,
     reader: JoinHandle<()>,
 }
 
 impl KeyboardReader {
-    /// Starts reading while the terminal is ours, and listening to `reader_waker`; `on_signal` is called on the
-    /// reading thread.
+    /// Starts reading while the terminal is ours, and listening to `reader_waker`; calls `on_signal` on the reading
+    /// thread.
     ///
     /// # Errors
-    /// When no pipe or thread can be had.
+    /// Fails when no pipe or thread can be created.
     pub(super) fn start(
         target: KeyTarget,
         router: &Arc<InputRouter>,
@@ -113,7 +108,7 @@ impl KeyboardReader {
         let (router, reader_waker) = (Arc::clone(router), reader_waker.clone());
         {
             let mut state = router.state();
-            // A Ctrl-C that came before there was a listener was meant for what runs.
+            // A Ctrl-C from before there was a listener was meant for this run.
             let signalled = guard.as_ref().is_some_and(|guard| guard.take_interrupt());
             let typed = lock_queue(&state.key_queue).take_interrupt();
             state.interrupted |= signalled | typed;
@@ -195,7 +190,7 @@ impl KeyboardReader {
                 let mut chunk = [0; 4096];
                 match rustix::io::read(&stdin, &mut chunk) {
                     Ok(count) if count > 0 => {
-                        // A program with the terminal to itself has asked itself, or nobody has.
+                        // A program with the terminal to itself gets all bytes: replies in them answer its own queries.
                         let lent = guard.as_ref().is_some_and(|guard| guard.has_raw_output());
                         let typed = match lent {
                             true => Cow::Borrowed(&chunk[..count]),
@@ -220,7 +215,6 @@ impl KeyboardReader {
         })
     }
 
-    /// Stops reading.
     pub(super) fn stop(self) {
         self.reader_waker.close();
         // A reader that panicked has ended the program.
@@ -228,13 +222,12 @@ impl KeyboardReader {
     }
 }
 
-/// Decides for each byte.
 struct KeyDispatcher<F> {
     router: Arc<InputRouter>,
     on_signal: F,
     /// We have been stopped, and the terminal has not been seen as ours since.
     stopped: bool,
-    /// Where in a key or a paste the bytes end.
+    /// The position within a key or a paste at the end of the bytes.
     within: Decoder,
 }
 
@@ -266,8 +259,8 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         self.forward(rest);
     }
 
-    /// Reads to the end of the paste or the key that has begun, as far as it comes at once: who reads next would take
-    /// its rest for something else.
+    /// Reads to the end of the paste or key that has begun, as far as its bytes come at once: the next reader would
+    /// misread the rest.
     fn finish(&mut self, stdin: &std::io::Stdin) {
         while self.within.is_within() {
             let mut source = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
@@ -282,7 +275,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         }
     }
 
-    /// Bytes without a meaning for us: to whoever has the keyboard.
+    /// Sends bytes without a meaning for us to the owner of the keyboard.
     fn forward(&self, bytes: &[u8]) {
         let mut state = self.router.state();
         if !bytes.is_empty() {
@@ -334,8 +327,8 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             }
             (KeyOwner::Question | KeyOwner::Turn, CTRL_Z) => self.suspend(),
             (KeyOwner::Turn, _) => {}
-            // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
-            // A shell knows what they mean to the job in front.
+            // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z. A shell
+            // knows their meaning for the job in front.
             (KeyOwner::Cell(terminal, _), CTRL_C) if terminal.mode().job_control => {
                 self.interrupt_job(terminal.as_ref());
             }
@@ -365,7 +358,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         }
     }
 
-    /// A replay runs: its cells never have the keyboard.
+    /// Returns true during a replay, whose cells never have the keyboard.
     fn replays(&self) -> bool {
         self.router.state().replay
     }
@@ -376,8 +369,8 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         self.router.state().resumed = true;
     }
 
-    /// Ctrl-C at a cell: the first and second time an interrupt, the third time the end, however slowly they come: what
-    /// is said at the second holds until another key. Which time it is.
+    /// Counts Ctrl-C at a cell: the first and second press interrupt, the third kills, however slowly they come;
+    /// the message at the second holds until another key. Returns the count.
     fn count(&self) -> u32 {
         let tries = {
             let mut state = self.router.state();
@@ -396,7 +389,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         tries
     }
 
-    /// Ctrl-C at a cell with a terminal. In a turn it stops the turn too.
+    /// Ctrl-C at a cell with a terminal; in a turn, also stops the turn.
     fn interrupt(&mut self, terminal: &dyn CellTerminal, turn: bool) {
         if self.count() > 2 {
             return;
@@ -404,15 +397,15 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         if turn {
             self.router.session.interrupt();
         }
-        // A turn's interrupt reaches the interpreter; a program it has started is reached through its terminal. A cell
-        // that has not begun gets it when it does.
+        // A turn's interrupt reaches the interpreter; a program it has started is reached through its terminal. A
+        // cell that has not begun gets it when it does.
         if !turn || terminal.mode().foreground_program {
             self.router.state().keep(&[CTRL_C]);
         }
     }
 
-    /// The same at a command of the shell, as long as nobody has the terminal out of line mode: to line editors and
-    /// full-screen programs it is a key among others, however often it comes.
+    /// As `interrupt`, at a command of the shell, unless a program has the terminal out of line mode: to line
+    /// editors and full-screen programs Ctrl-C is a key among others, however often it comes.
     fn interrupt_job(&mut self, terminal: &dyn CellTerminal) {
         let mode = terminal.mode();
         let tries = {

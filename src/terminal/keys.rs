@@ -1,8 +1,8 @@
 //! The keys: the meaning of each, from the keymap and, where it matters, from the text typed.
 //!
-//! In: the terminal's events. Out: reedline's events. Unbound keys go to reedline's own emacs or vi mode (`edit_mode`).
-//! Chords, Esc before a key (emacs), Enter, Tab, Backspace, colons and cuts are decided here. Invariant: a key that
-//! came in one read with a key that ends the read is not lost (`key_queue`).
+//! In: the terminal's events. Out: reedline's events. Unbound keys go to reedline's own emacs or vi mode
+//! (`edit_mode`). Chords, Esc before a key (emacs), Enter, Tab, Backspace, colons and cuts are decided here.
+//! Invariant: a key that came in one read with a key that ends the read is not lost (`key_queue`).
 //!
 //! Absent on purpose: the table of actions (`config`), and executing host commands (`editor`).
 
@@ -40,7 +40,7 @@ use key_queue::{SharedKeyQueue, lock_queue};
 use kill_ring::KillRing;
 use typed_text::TypedText;
 
-/// A key this soon after Esc is one with Alt.
+/// A key within this time after Esc counts as pressed with Alt.
 const PREFIX: Duration = Duration::from_secs(1);
 
 /// Decides Enter when the text on the screen is not the whole text yet.
@@ -59,7 +59,7 @@ impl Validator for InputValidator {
     }
 }
 
-/// How a text will be read; taken, so that nobody waits for the snapshot while a kernel is asked.
+/// Returns how a text will be read, by value, so that the snapshot is not locked while a kernel is asked.
 fn reading(snapshot: &SharedSnapshot) -> (Mode, CellLanguage) {
     let snapshot = lock_snapshot(snapshot);
     (snapshot.mode, snapshot.cell_language.clone())
@@ -70,25 +70,20 @@ pub(super) type SharedKillRing = Arc<Mutex<KillRing>>;
 pub(super) struct KeyOptions {
     pub(super) keymap: Arc<Keymap>,
     pub(super) edit_mode: config::EditMode,
-    /// The text of the editor.
     pub(super) snapshot: SharedSnapshot,
     pub(super) key_queue: SharedKeyQueue,
     pub(super) ring: SharedKillRing,
     pub(super) guard: Option<Arc<TerminalGuard>>,
 }
 
-/// The keys of an editor.
 pub(super) struct KeyHandler {
     setup: KeyOptions,
-    /// The editor's own keys, for what nobody bound.
+    /// The editor's own keys, for unbound ones.
     machine: InnerEditMode,
-    /// The beginning of a chord.
     begun: Vec<Stroke>,
-    /// When Esc was pressed last: it makes the next key one with Alt.
+    /// The time of the last Esc, which adds Alt to the next key.
     escaped: Option<Instant>,
-    /// The text the next key meets, as far as it is known.
     typed: Option<TypedText>,
-    /// Something is selected.
     selecting: bool,
 }
 
@@ -107,13 +102,12 @@ impl KeyHandler {
         keys
     }
 
-    /// Publishes vi's mode for the label.
     fn publish_mode(&self) {
         lock_snapshot(&self.setup.snapshot).vi = self.machine.vi();
     }
 
-    /// True for what ends vi's insert mode. The editor carries all keys of one read out in the mode they end in: what
-    /// was typed before has to be in the text already.
+    /// Returns true for events that leave vi's insert mode. The editor executes all keys of one read in the mode
+    /// they end in, so the text typed before has to be in the buffer already.
     fn leaves_inserting(&self, event: &Event) -> bool {
         let Event::Key(key) = event else { return false };
         if self.machine.vi() != Some(PromptViMode::Insert) {
@@ -125,14 +119,13 @@ impl KeyHandler {
                 && self.meaning(stroke) == KeyMatch::NoMatch)
     }
 
-    /// The character, where this is Esc and a character in vi's modes.
+    /// Returns the character, where the event is Esc and a character in vi's modes.
     fn behind_escape(&self, event: &Event) -> Option<KeyEvent> {
         let guard = self.setup.guard.as_ref();
         let told = self.machine.vi().is_none() || guard.is_some_and(|guard| guard.disambiguates());
         escape::behind(event).filter(|_| !told)
     }
 
-    /// Alt and a character: it does something that vi has no key for.
     fn is_chord_of_ours(&self, event: &Event) -> bool {
         matches!(event, Event::Key(key) if escape::is_chord(
             &self.meaning(Stroke::new(key.code, key.modifiers)), self.is_empty()))
@@ -147,7 +140,7 @@ impl KeyHandler {
         lock_snapshot(&self.setup.snapshot).mode
     }
 
-    /// The held keys as one event, up to the one that ends the reading or has to wait for a paint.
+    /// Parses the held keys into one event, up to the key that ends the read or has to wait for a paint.
     fn catch_up(&mut self, event: Event) -> ReedlineEvent {
         let mut events = Vec::new();
         match event {
@@ -175,7 +168,6 @@ impl KeyHandler {
         ReedlineEvent::Multiple(events)
     }
 
-    /// One event of the terminal.
     fn one(&mut self, event: Event) -> ReedlineEvent {
         let event = match event {
             event if event == key_queue::RESUMED => HostCommand::Resumed.event(),
@@ -226,7 +218,7 @@ impl KeyHandler {
         }
         let mut meaning = self.meaning(stroke);
         if meaning == KeyMatch::NoMatch && !self.begun.is_empty() {
-            // A chord that is none: its last key by itself.
+            // Not a chord: its last key by itself.
             self.begun.clear();
             meaning = self.meaning(stroke);
         }
@@ -247,7 +239,6 @@ impl KeyHandler {
         }
     }
 
-    /// The meaning of the started chord with this key.
     fn meaning(&self, stroke: Stroke) -> KeyMatch {
         let strokes = [self.begun.as_slice(), &[stroke]].concat();
         let meaning = self.setup.keymap.lookup(&strokes);
@@ -269,7 +260,6 @@ impl KeyHandler {
         }
     }
 
-    /// Nothing is typed.
     fn is_empty(&self) -> bool {
         let typed = self.typed.as_ref();
         typed.is_some_and(|typed| typed.text.is_empty())
@@ -322,7 +312,7 @@ impl KeyHandler {
         }
     }
 
-    /// A change that needs the text, when that is known and nothing is selected.
+    /// Returns a change that depends on the text, when the text is known and nothing is selected.
     fn change(&self, of: impl Fn(&TypedText) -> Option<Change>) -> Option<ReedlineEvent> {
         let typed = self.typed.as_ref().filter(|_| !self.selecting)?;
         of(typed).map(|change| edit(change.commands()))
@@ -354,7 +344,6 @@ impl KeyHandler {
         self.ring().end();
     }
 
-    /// Shift-Tab takes the line a level out.
     fn dedents(&self) -> bool {
         self.typed
             .as_ref()
@@ -363,7 +352,7 @@ impl KeyHandler {
 
     fn enter(&mut self) -> ReedlineEvent {
         let Some(mut typed) = self.typed.clone() else {
-            // Keys came faster than they were painted: the validator decides on what is there when it is Enter's turn.
+            // Keys came faster than they were painted: the validator decides when Enter is executed.
             self.machine.insert_mode();
             let enter =
                 ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, HostCommand::Indent.event()]);
@@ -373,7 +362,7 @@ impl KeyHandler {
         if self.machine.inserts() {
             return enter(&typed, &reading(&self.setup.snapshot));
         }
-        // The cursor stands on a character, and a new line goes behind it.
+        // In vi's normal mode the cursor is on a character, and a new line goes behind it.
         typed.follow(&edit(vec![EditCommand::MoveRight { select: false }]));
         match enter(&typed, &reading(&self.setup.snapshot)) {
             ReedlineEvent::Submit => ReedlineEvent::Submit,
@@ -385,11 +374,10 @@ impl KeyHandler {
         }
     }
 
-    /// A key that is bound to nothing.
     fn unbound(&mut self, key: KeyEvent) -> ReedlineEvent {
         let typing = (key.modifiers - KeyModifiers::SHIFT).is_empty() && self.machine.inserts();
         match key.code {
-            // C1 control characters come as characters; they would be painted as they are.
+            // C1 control characters come as characters; they would be painted unchanged.
             KeyCode::Char(c) if c.is_control() => ReedlineEvent::None,
             KeyCode::Char(':') if typing => {
                 let mode = self.mode();
@@ -420,7 +408,7 @@ impl EditMode for KeyHandler {
             snapshot.submitted &= !key_queue.is_open();
             let fresh = std::mem::take(&mut snapshot.fresh);
             if fresh {
-                // Painted since the last key: the reading goes on.
+                // Painted since the last key: the read goes on.
                 key_queue.open();
                 self.typed = Some(TypedText::new(snapshot.text.clone(), snapshot.cursor));
             }
@@ -464,9 +452,9 @@ impl EditMode for KeyHandler {
     }
 }
 
-/// Ctrl with a letter of another alphabet. The terminal library drops what the terminal tells of the key's place, which
-/// says what it is on a Latin keyboard; one that tells keys apart no more sends that itself. Of this one the place is
-/// guessed.
+/// Returns true for Ctrl with a letter of another alphabet. The terminal library drops the key's position, which
+/// would give the letter of a Latin keyboard; a terminal without a key-reporting mode sends that letter itself. The
+/// position of this one is guessed.
 fn is_unknown_control(event: &Event) -> bool {
     matches!(event, Event::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL)
         && matches!(key.code, KeyCode::Char(c) if is_beyond_latin(c)))

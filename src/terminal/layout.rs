@@ -10,13 +10,11 @@ use crate::text::escape::visible_lines;
 use crate::text::needle::excerpt;
 use crate::text::{Break, Line, expand_tabs, rows};
 
-/// How a piece of a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PanelStyle {
     Plain,
     Dim,
     Strong,
-    /// A match of the search.
     Match,
 }
 
@@ -26,13 +24,13 @@ impl From<PanelStyle> for Style {
             PanelStyle::Plain => Style::new(),
             PanelStyle::Dim => Style::new().dimmed(),
             PanelStyle::Strong => Style::new().bold(),
-            // Readable on light and dark, and where colours are turned round.
+            // Readable on light and dark backgrounds, and in reverse video.
             PanelStyle::Match => Style::new().bold().underline(),
         }
     }
 }
 
-/// The line and a text of which `at` is marked and in sight, in at most `room` columns.
+/// Appends a text to the line with the range `at` marked and visible, in at most `room` columns.
 pub(super) fn with_excerpt(line: Line, text: &str, at: &Range<usize>, room: usize) -> Line {
     let [before, matched, after] = excerpt(text, at, room);
     line.and(PanelStyle::Plain, before)
@@ -40,7 +38,7 @@ pub(super) fn with_excerpt(line: Line, text: &str, at: &Range<usize>, room: usiz
         .and(PanelStyle::Plain, after)
 }
 
-/// Foreign text in rows of at most `width` columns, broken between words.
+/// Wraps foreign text into rows of at most `width` columns, broken between words.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let text = expand_tabs(&visible_lines(text), 0);
     let of_line = |line| {

@@ -82,13 +82,12 @@ use typeahead::initial_text;
 /// Lines of background output that may wait in the editor.
 const PRINTER_LINES: usize = 1024;
 
-/// How long the end of the session may take.
 const LEAVE: Duration = Duration::from_secs(10);
 
 /// Runs until the user leaves; returns the exit status.
 ///
 /// # Errors
-/// When the terminal cannot be read or written.
+/// Fails when the terminal cannot be read or written.
 pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Result<i32, Report> {
     let guard = TerminalGuard::acquire().map(Arc::new);
     if let Some(guard) = &guard {
@@ -251,7 +250,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     {
         Ok(status) => status,
         Err(error) => {
-            // A terminal that hung up: what is there is committed before we leave.
+            // The terminal hung up: pending rows are committed before we leave.
             session.close(LEAVE);
             return Err(error);
         }
@@ -272,12 +271,12 @@ struct Repl {
     editor: Editor,
     background: BackgroundOutput,
     exit_confirmation: ExitConfirmation,
-    /// A signal ends us: its thread has the terminal.
+    /// A signal ends us: the signal thread owns the terminal.
     ending: Arc<AtomicBool>,
 }
 
 impl Repl {
-    /// Reads and runs inputs, `first` before them; `loaded` is the outcome of the files loaded before.
+    /// Reads and runs inputs, starting with `first`; `loaded` is the outcome of the files loaded before.
     fn run_loop(&mut self, loaded: RunOutcome, mut first: Option<String>) -> Result<i32, Report> {
         let early = std::mem::take(&mut self.run_view.early);
         self.editor.type_ahead(&early);
@@ -302,7 +301,8 @@ impl Repl {
             let edited = match first.take() {
                 Some(first) => Ok(Edited::Submitted(first, None)),
                 None => {
-                    // The editor does not write through the screen: what is held there would come below the prompt.
+                    // The editor does not write through the screen: text buffered there would appear below the
+                    // prompt.
                     self.screen.flush()?;
                     self.editor.read(&label, &text, replacing.take())
                 }
@@ -327,7 +327,7 @@ impl Repl {
                 }
                 Edited::Left => {}
                 Edited::Submitted(text, replaces) => {
-                    // Only a prompt can take the place of one.
+                    // Only a prompt can replace a prompt.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
                     let (aftermath, typed) = self.run(text, replaces)?;
                     self.editor.set_theme(self.run_view.appearance().theme);
@@ -385,7 +385,6 @@ impl Repl {
         matches!(classify(text, self.editor.mode()), Input::Prompt(_))
     }
 
-    /// Loads files before the first prompt.
     fn load(&mut self, files: Vec<LoadRequest>) -> Result<RunOutcome, Report> {
         let mut ended = RunOutcome::Succeeded;
         for file in files {
@@ -398,7 +397,8 @@ impl Repl {
         Ok(ended)
     }
 
-    /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
+    /// Runs one input to its end; returns the run's summary for the caller to act on, and the bytes typed meanwhile
+    /// that no program read.
     fn run(
         &mut self,
         text: String,
@@ -439,7 +439,7 @@ impl Repl {
             guard.restore();
         }
         let closed = self.session.close_while(LEAVE, || {
-            // A screen that is gone is noticed below.
+            // A broken screen is noticed below.
             let _ = interruptions.show_background();
             if guard.is_some_and(TerminalGuard::take_interrupt) {
                 self.session.interrupt();

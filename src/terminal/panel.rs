@@ -22,37 +22,35 @@ use crate::terminal::typeahead::ctrl_c;
 use crate::text::keys::by_habit;
 use crate::text::{Line, split_at_columns};
 
-/// The content of the terminal.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PanelFrame {
-    /// From the top; what the terminal has no room for is left out.
+    /// From the top; lines below the last row are left out.
     pub(super) lines: Vec<Line>,
-    /// Row and column of the cursor, from 0; `None`: hidden.
+    /// Row and column of the cursor, from 0; `None` hides it.
     pub(super) cursor: Option<(usize, usize)>,
 }
 
 pub(super) struct Panel<'a> {
     screen: &'a Screen,
-    /// Left before the mode is given back.
+    /// Left before the mode is restored.
     _alternate: Alternate<'a>,
     mode: Raw<'a>,
 }
 
-/// Raw mode, while it lives.
 struct Raw<'a>(Option<&'a TerminalGuard>);
 
 impl<'a> Panel<'a> {
-    /// Takes it.
+    /// Takes the terminal.
     ///
     /// # Errors
-    /// The terminal cannot be written or its mode not be set.
+    /// Fails when the terminal cannot be written, or its mode cannot be set.
     pub(super) fn open(
         screen: &'a Screen,
         guard: Option<&'a TerminalGuard>,
     ) -> Result<Self, Report> {
         let mode = Raw(guard);
         enable_raw_mode().map_err(unreadable)?;
-        // Begins to listen for changes of the size before anything is drawn for this one.
+        // Starts listening for resizes before the first frame is drawn.
         crossterm::event::poll(Duration::ZERO).map_err(unreadable)?;
         let panel = Panel {
             screen,
@@ -63,7 +61,6 @@ impl<'a> Panel<'a> {
         Ok(panel)
     }
 
-    /// Its size.
     pub(super) fn size(&self) -> TerminalSize {
         self.screen.size()
     }
@@ -71,7 +68,7 @@ impl<'a> Panel<'a> {
     /// Shows a frame in place of the last one.
     ///
     /// # Errors
-    /// The terminal cannot be written.
+    /// Fails when the terminal cannot be written.
     pub(super) fn show(&self, frame: &PanelFrame) -> Result<(), Report> {
         let bytes = painted(frame, self.size(), self.screen.colour());
         self.screen.write_trusted(bytes.as_bytes())?;
@@ -79,10 +76,10 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    /// The next key, paste or change of size; `None` when `patience` ends before.
+    /// Returns the next key, paste or resize; `None` when `patience` ends before.
     ///
     /// # Errors
-    /// The terminal cannot be read.
+    /// Fails when the terminal cannot be read.
     pub(super) fn next(&self, patience: Option<Duration>) -> Result<Option<Event>, Report> {
         loop {
             if self.mode.0.is_some_and(TerminalGuard::take_interrupt) {
@@ -106,7 +103,7 @@ impl<'a> Panel<'a> {
                     return Ok(Some(Event::Resize(size.columns, size.rows)));
                 }
                 event => {
-                    // The library forgets keys that come together with a change of size.
+                    // crossterm drops keys that come together with a resize.
                     if let (Event::Resize(..), Some(guard)) = (&event, self.mode.0) {
                         guard.renotify_keys();
                     }
@@ -128,7 +125,7 @@ impl Drop for Raw<'_> {
     fn drop(&mut self) {
         let _ = disable_raw_mode();
         if let Some(guard) = self.0 {
-            // The library gives back the mode it found, which after a stop may have been the shell's.
+            // crossterm restores the mode it found, which after a stop may have been the shell's.
             guard.reclaim();
         }
     }
@@ -138,13 +135,13 @@ pub(super) fn unreadable(error: std::io::Error) -> Report {
     Report::failure("could not read the terminal").because(error)
 }
 
-/// The bytes that show a frame; each line is cut at the right edge.
+/// Returns the bytes that show a frame; each line is cut at the right edge.
 fn painted(frame: &PanelFrame, size: TerminalSize, colour: bool) -> String {
     let mut out = String::from("\x1b[?2026h\x1b[?25l");
     let none = Line::default();
     for row in 0..usize::from(size.rows) {
         let line = frame.lines.get(row).unwrap_or(&none);
-        // Cleared first: after the last column it would take that along.
+        // Cleared first: after the last column the sequence would erase that column, too.
         let _ = write!(out, "\x1b[{};1H\x1b[0m\x1b[2K", row + 1);
         let mut room = usize::from(size.columns);
         for span in line.spans() {
@@ -152,7 +149,7 @@ fn painted(frame: &PanelFrame, size: TerminalSize, colour: bool) -> String {
             room -= crate::text::columns(text);
             let _ = write!(out, "\x1b[0m{}{text}", shown(span.style, colour).prefix());
         }
-        // A row that is turned round is so up to the edge.
+        // A row in reverse video is so up to the edge.
         if line
             .spans()
             .last()
@@ -171,7 +168,7 @@ fn painted(frame: &PanelFrame, size: TerminalSize, colour: bool) -> String {
     out
 }
 
-/// Where there are no colours, what has one is underlined.
+/// Without colours, underlines what would have one.
 fn shown(mut style: Style, colour: bool) -> Style {
     if !colour && style.foreground.take().is_some() {
         style.is_underline = true;

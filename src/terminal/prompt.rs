@@ -11,7 +11,6 @@ use crate::input::Mode;
 use crate::session::SessionHandle;
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 
-/// The label of one input.
 #[derive(Clone)]
 pub(super) struct Label {
     line: u32,
@@ -23,7 +22,7 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// `In [n]: `, or `Pr [n]: ` in prompt mode, whichever the snapshot says at the time.
+    /// `In [n]: `, or `Pr [n]: ` in prompt mode, as the snapshot has it at each paint.
     pub(super) fn new(line: u32, snapshot: SharedSnapshot) -> Self {
         Label {
             line,
@@ -33,7 +32,7 @@ impl Label {
         }
     }
 
-    /// With the number the session names whenever the label is painted.
+    /// Uses the session's current number at each paint.
     pub(super) fn following(self, session: SessionHandle) -> Self {
         Label {
             session: Some(session),
@@ -41,7 +40,7 @@ impl Label {
         }
     }
 
-    /// The same, saying that the text takes the place of the prompt of this In number.
+    /// Returns the label for a text that replaces the prompt with this In number.
     pub(super) fn replacing(&self, line: u32) -> Self {
         Label {
             replaces: Some(line),
@@ -49,7 +48,7 @@ impl Label {
         }
     }
 
-    /// `[nav] In [n]: `.
+    /// For example `[nav] In [n]: `.
     fn own(&self) -> String {
         let (mode, vi) = {
             let snapshot = lock_snapshot(&self.snapshot);

@@ -1,8 +1,9 @@
 //! The blocking query for the terminal's background, used between two reads of the editor.
 //!
-//! Writes `OSC 11 ; ?` and, behind it, `CSI c` (primary device attributes), which every terminal answers: after that
-//! reply no other comes, so a terminal that does not know OSC 11 costs one round trip. Owns standard input while it
-//! reads. Invariant: every byte that belongs to neither reply is returned, in order. tmux answers both itself.
+//! Writes `OSC 11 ; ?` and, behind it, `CSI c` (primary device attributes), which every terminal answers: after
+//! that reply no other comes, so a terminal that does not know OSC 11 costs one round trip. Owns standard input
+//! while it reads. Invariant: every byte that belongs to neither reply is returned, in order. tmux answers both
+//! itself.
 //!
 //! Absent on purpose: the first prompt, which does not wait; there `background_color` filters the reply.
 
@@ -13,21 +14,20 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::markdown::Background;
 
-/// The question.
 pub(super) const BACKGROUND_QUERY: &[u8] = b"\x1b]11;?\x07";
 
-/// Primary device attributes.
+/// The query for primary device attributes.
 pub(super) const DEVICE_QUERY: &[u8] = b"\x1b[c";
 
 /// The prefix of a reply, behind its introducer.
 pub(super) const COLOUR_PREFIX: &str = "11;";
 
-/// The colour of an answer that came so, without its introducer and its end.
+/// Returns the colour in a reply without its introducer and terminator.
 pub(super) fn colour(answer: &str) -> Option<&str> {
     answer.strip_prefix(COLOUR_PREFIX)
 }
 
-/// How long the replies are waited for, once. A later reply is taken out of what is typed ([`extract_replies`], or by
+/// Longest wait for the replies, once. A later reply is removed from the typed keys ([`extract_replies`], or
 /// `background_color` in the editor).
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -40,7 +40,6 @@ pub(super) struct QueryReply {
     pub(super) complete: bool,
 }
 
-/// Listens until both replies are there.
 pub(super) fn read_replies() -> QueryReply {
     let deadline = Instant::now() + PATIENCE;
     let stdin = std::io::stdin();
@@ -71,7 +70,7 @@ pub(super) fn read_replies() -> QueryReply {
     }
 }
 
-/// Takes the replies out of the bytes read so far.
+/// Separates the replies from the bytes read so far.
 pub(super) fn extract_replies(bytes: &[u8]) -> QueryReply {
     let mut heard = QueryReply::default();
     let mut rest = bytes;
@@ -92,7 +91,7 @@ pub(super) fn extract_replies(bytes: &[u8]) -> QueryReply {
     heard
 }
 
-/// `ESC ] 11 ; COLOUR` and its end (BEL or `ESC \`): where it starts, the colour, how long it is.
+/// Finds `ESC ] 11 ; COLOUR` and its terminator (BEL or `ESC \`): offset, colour, length.
 fn colour_reply(bytes: &[u8]) -> Option<(usize, String, usize)> {
     const INTRODUCER: &[u8] = b"\x1b]11;";
     let start = memchr::memmem::find(bytes, INTRODUCER)?;
@@ -107,7 +106,7 @@ fn colour_reply(bytes: &[u8]) -> Option<(usize, String, usize)> {
     Some((start, colour, INTRODUCER.len() + end + closing))
 }
 
-/// `ESC [ ? … c`: where it starts and how long it is.
+/// Finds `ESC [ ? … c`: offset and length.
 fn terminal_reply(bytes: &[u8]) -> Option<(usize, usize)> {
     const INTRODUCER: &[u8] = b"\x1b[?";
     memchr::memmem::find_iter(bytes, INTRODUCER).find_map(|start| {

@@ -1,8 +1,8 @@
-//! Wakes the keyboard reader (`keyboard_reader`) out of its poll: to stop, or because the signal thread saw something.
+//! Wakes the keyboard reader (`keyboard_reader`) out of its poll: to stop, or for an event of the signal thread.
 //!
 //! In: [`ReaderWaker::interrupt`], [`ReaderWaker::resumed`], from any thread. Out: [`WakeReason`], one byte each
-//! through a pipe that is polled together with the keyboard. Invariant: what is sent while no reader runs is lost; the
-//! sender of a Ctrl-C then keeps it itself.
+//! through a pipe that is polled together with the keyboard. Invariant: a reason sent while no reader runs is lost;
+//! the sender of a Ctrl-C then keeps it itself.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,16 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const INTERRUPT: u8 = b'i';
 const RESUMED: u8 = b'r';
 
-/// The sending side.
 #[derive(Clone, Default)]
 pub(super) struct ReaderWaker(Arc<Mutex<Option<PipeWriter>>>);
 
-/// The reason of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WakeReason {
     /// Ctrl-C came as a signal: it was typed before the terminal was ours again.
     Interrupt,
-    /// Somebody had stopped us, and we go on.
+    /// Our process was stopped and continues.
     Resumed,
     /// The run is over: the reader stops.
     Over,
@@ -29,29 +27,26 @@ impl ReaderWaker {
     /// Opens the pipe.
     ///
     /// # Errors
-    /// When no pipe can be had.
+    /// Fails when no pipe can be created.
     pub(super) fn listen(&self) -> std::io::Result<PipeReader> {
         let (listener, writer) = std::io::pipe()?;
         *self.writer() = Some(writer);
         Ok(listener)
     }
 
-    /// The reader gets [`WakeReason::Over`].
     pub(super) fn close(&self) {
         *self.writer() = None;
     }
 
-    /// True while a reader runs.
     pub(super) fn has_reader(&self) -> bool {
         self.writer().is_some()
     }
 
-    /// Sends a Ctrl-C; false when no reader runs.
     pub(super) fn interrupt(&self) -> bool {
         self.send(INTERRUPT)
     }
 
-    /// Sends that a stop is over.
+    /// Reports the end of a stop.
     pub(super) fn resumed(&self) {
         let _ = self.send(RESUMED);
     }
@@ -68,7 +63,6 @@ impl ReaderWaker {
     }
 }
 
-/// The next news; waits for it.
 pub(super) fn next_reason(listener: &mut PipeReader) -> WakeReason {
     let mut news = [0];
     match listener.read_exact(&mut news) {

@@ -1,6 +1,6 @@
-//! Shows a run: its events go to the display, the keyboard to whatever runs.
+//! Shows a run: its events go to the display, the keyboard to the running job.
 //!
-//! In: a [`Run`]. Out: its summary, and the bytes that were typed and that nobody read.
+//! In: a [`Run`]. Out: its summary, and the typed bytes that no program read.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -23,7 +23,6 @@ use crate::terminal::query;
 use crate::terminal::reader_waker::ReaderWaker;
 use crate::terminal::signals::CellTerminalSlot;
 
-/// The screen and the keyboard while something runs.
 pub(super) struct RunView {
     pub(super) session: SessionHandle,
     pub(super) screen: Screen,
@@ -35,24 +34,23 @@ pub(super) struct RunView {
     /// The terminal of the current or last run; it gets resizes.
     pub(super) in_front: CellTerminalSlot,
     pub(super) reader_waker: ReaderWaker,
-    /// Keys that wait for the editor.
     pub(super) key_queue: SharedKeyQueue,
     pub(super) background_reply: BackgroundReply,
     pub(super) focus: Focus,
-    /// The terminal may still be asked for its background.
+    /// The terminal may still be queried for its background.
     pub(super) asks_background: bool,
-    /// Typed during earlier runs, and read by nobody.
+    /// Typed during earlier runs and not read by any program.
     pub(super) early: Vec<u8>,
     pub(super) environment: Environment,
 }
 
 impl RunView {
-    /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
+    /// Shows a run to its end; returns its summary, and the typed bytes that no program read.
     pub(super) fn show(&mut self, run: &Run) -> Result<(RunSummary, Vec<u8>), Report> {
         self.show_from(run, None)
     }
 
-    /// The same, for a run that has begun; `target` has the keyboard at once.
+    /// As `show`, for a run that has begun; `target` has the keyboard at once.
     pub(super) fn show_from(
         &mut self,
         run: &Run,
@@ -93,7 +91,7 @@ impl RunView {
                     typing = self.type_at(KeyTarget::Turn, &router);
                 }
                 SessionEvent::Cell(CellEvent::Started) => {
-                    // In a turn nobody knew that a cell comes.
+                    // In a turn the user did not expect a cell.
                     if !shell {
                         router.set_cell(self.cells());
                     }
@@ -142,7 +140,7 @@ impl RunView {
         Ok((aftermath, router.take_rest()))
     }
 
-    /// Asks for the background and does not wait: the editor takes the answer out of its keys.
+    /// Sends the background query without waiting: the editor filters the reply out of its keys.
     pub(super) fn ask_background_by_the_way(&mut self) -> Result<(), Report> {
         if self.asks_background && self.screen.colour() && self.screen.is_rich() {
             self.screen.write_trusted(query::BACKGROUND_QUERY)?;
@@ -152,8 +150,8 @@ impl RunView {
         Ok(())
     }
 
-    /// Once, where nobody else reads the terminal: waits for what it says of its background. What was typed meanwhile
-    /// is given back.
+    /// Queries the background once and waits for the reply, where no other program reads the terminal; returns the
+    /// bytes typed meanwhile.
     pub(super) fn await_background(&mut self) -> Result<Vec<u8>, Report> {
         let asks = std::mem::take(&mut self.asks_background);
         if !asks || !self.screen.colour() || !self.screen.is_rich() {
@@ -162,7 +160,7 @@ impl RunView {
         match self.background_reply.stop() {
             ReplyStatus::Heard => return Ok(Vec::new()),
             ReplyStatus::No => self.screen.write_trusted(query::BACKGROUND_QUERY)?,
-            // An answer that is late comes before the next one, or never.
+            // A late reply comes before the next one, or never.
             ReplyStatus::Waiting => {}
         }
         self.screen.write_trusted(query::DEVICE_QUERY)?;
@@ -177,7 +175,6 @@ impl RunView {
         Ok(heard.typed)
     }
 
-    /// Gives the keyboard to what runs.
     fn begin_typing(&self, kind: RunKind, router: &Arc<InputRouter>) -> Option<KeyboardReader> {
         let target = match kind {
             RunKind::Command => return None,
@@ -226,7 +223,7 @@ impl RunView {
                     None => Ok(()),
                 },
             };
-            // A screen that is gone is noticed by the display.
+            // The display notices a screen that is gone.
             drop(said);
         };
         let typing = KeyboardReader::start(
@@ -238,12 +235,12 @@ impl RunView {
             on_signal,
         )
         .ok()?;
-        // A terminal that is gone is noticed by the display.
+        // The display notices a terminal that is gone.
         let _ = self.screen.set_input_reports(true);
         Some(typing)
     }
 
-    /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.
+    /// Returns the terminal of the cells; the first call waits until the interpreter has reported it.
     pub(super) fn cells(&self) -> Option<Arc<dyn CellTerminal>> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         if cells.is_none() {
@@ -255,7 +252,7 @@ impl RunView {
         Some(cells)
     }
 
-    /// The terminal of the shell's commands; the window's changes of size go there while one runs.
+    /// Returns the terminal of the shell's commands; resizes go there while one runs.
     fn shell(&self) -> Option<Arc<dyn CellTerminal>> {
         let shell = self.session.shell_terminal()?;
         shell.resize(self.screen.size());
@@ -267,7 +264,6 @@ impl RunView {
         self.in_front.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How answers look, with the code theme in force.
     pub(super) fn appearance(&self) -> Appearance {
         let chosen = self
             .session
@@ -279,14 +275,13 @@ impl RunView {
         }
     }
 
-    /// A run that begins.
     fn run_notifier(&self) -> RunNotifier {
         let choices = self.session.choices();
         let after = choices.map_or(0, |choices| choices.notify_after);
         RunNotifier::new(self.focus.clone(), self.screen.clone(), after)
     }
 
-    /// How pictures are drawn, as chosen last.
+    /// Returns how pictures are drawn, as chosen last.
     fn pictures(&self) -> Pictures {
         match self.session.choices() {
             Some(choices) => {

@@ -1,11 +1,12 @@
-//! Signal handling: resize, continue, and the signals that end us; with a session ([`listen`]) and before there is one.
+//! Signal handling: resize, continue, and the signals that end us; with a session ([`listen`]) and before there is
+//! one.
 //!
 //! After a stop the terminal has the shell's mode until ours is set again. A Ctrl-C or Ctrl-\ typed in that moment
-//! comes as a signal from the terminal (`SI_KERNEL`) and means what the key means; the same signals from another sender
-//! end us.
+//! comes as a signal from the terminal (`SI_KERNEL`) and means what the key means; the same signals from another
+//! sender end us.
 //!
-//! A hang-up is a save point: the turn stops, the record is committed, children end, the terminal is restored, and then
-//! we die by the same signal, so that our parent sees it.
+//! A hang-up is a save point: the turn stops, the record is committed, children end, the terminal is restored, and
+//! then we die by the same signal, so that our parent sees it.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,7 @@ use crate::session::SessionHandle;
 use crate::terminal::keys::key_queue::{self, InputWaker};
 use crate::terminal::reader_waker::ReaderWaker;
 
-/// How long the session may take to commit and to end its children.
+/// Longest time for the session to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);
 
 /// The origin of a signal that the terminal sends for a key (`SI_KERNEL`).
@@ -33,23 +34,21 @@ const OF_A_KEY: i32 = 0x80;
 
 /// The receivers of signals that do not end us.
 pub(super) struct SignalTargets {
-    /// The cell's terminal.
     pub(super) cells: CellTerminalSlot,
-    /// The reader of the keyboard.
     pub(super) reader_waker: ReaderWaker,
     /// The reader of the keyboard between two runs.
     pub(super) waker: InputWaker,
-    /// Called before a signal ends us, when the session has been saved.
+    /// Called before a signal ends us, once the session has been saved.
     pub(super) dying: Box<dyn Fn() + Send>,
 }
 
 /// The cell's terminal, once there is one.
 pub(super) type CellTerminalSlot = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
 
-/// Begins to listen; `ending` becomes true when a signal ends us.
+/// Starts to listen; `ending` becomes true when a signal ends us.
 ///
 /// # Errors
-/// When handlers or a thread cannot be had.
+/// Fails when handlers or a thread cannot be installed.
 pub(super) fn listen(
     session: SessionHandle,
     screen: Screen,
@@ -87,7 +86,7 @@ pub(super) fn listen(
                         reader_waker.resumed();
                         waker.resumed();
                         if restorer.is_lent() {
-                            // A program draws its screen again when the size has changed.
+                            // A full-screen program draws again when the size has changed.
                             let size = screen.size();
                             let rows = size.rows.saturating_sub(1).max(1);
                             resize(TerminalSize { rows, ..size });
@@ -102,7 +101,7 @@ pub(super) fn listen(
             {
                 if signal == SIGINT && !reader_waker.interrupt() {
                     restorer.keep_interrupt();
-                    // Who has begun to listen since then may not have found it.
+                    // A reader that started since then may have missed it.
                     if reader_waker.has_reader() && restorer.take_interrupt() {
                         reader_waker.interrupt();
                     }
@@ -120,7 +119,7 @@ pub(super) fn listen(
             if let Some(restorer) = &restorer {
                 restorer.restore_finally();
             }
-            // Returns only when the signal cannot be raised; then its number has to do as the status.
+            // Returns only when the signal cannot be raised; then its number becomes the status.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             std::process::exit(128 + signal);
         }
@@ -132,11 +131,11 @@ pub(super) fn listen(
     notice_hang_up().map_err(failed)
 }
 
-/// Sends us the signal of a hang-up when the terminal is gone: whoever leads its session may keep it from us, and a
-/// reader of keys that is no more told of a terminal that left would read nothing from it for ever.
+/// Raises SIGHUP when the terminal is gone: the session leader may not pass the signal on, and a reader of keys
+/// that gets no notification of a closed terminal would wait for ever.
 ///
 /// # Errors
-/// When a thread cannot be had.
+/// Fails when no thread can be started.
 fn notice_hang_up() -> std::io::Result<()> {
     static NOTICED: Once = Once::new();
     let mut begun = Ok(());
@@ -160,13 +159,13 @@ fn notice_hang_up() -> std::io::Result<()> {
     begun
 }
 
-/// While it lives, a signal that ends us gives the terminal back first; for a time without a session.
+/// Until the drop, a signal that ends us restores the terminal first; for a time without a session.
 pub(super) struct SignalWatch(Handle);
 
-/// Begins to watch.
+/// Starts to watch.
 ///
 /// # Errors
-/// When handlers or a thread cannot be had.
+/// Fails when handlers or a thread cannot be installed.
 pub(super) fn restore_on_signal(restorer: Restorer) -> Result<SignalWatch, Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM];

@@ -1,9 +1,10 @@
-//! Runs before the first input, while the prompt is usable: start-up files of the home directory, the startup notebook.
+//! Runs before the first input, while the prompt is usable: start-up files of the home directory, the startup
+//! notebook.
 //!
 //! A thread takes their events and prints them above the input; the label follows the next input's number. When an
-//! input is submitted before they are over, the rest is shown like any run, with Ctrl-C available, and the input comes
-//! after. A notebook that has not begun counts as pending: only then is it known whether there is one. The output shown
-//! is limited ([`SHOWN`]), because the user may be typing below.
+//! input is submitted before they are over, the rest is shown like any run, with Ctrl-C available, and the input
+//! comes after. A notebook that has not begun counts as pending: only then is it known whether there is one. The
+//! output shown is limited ([`SHOWN`]), because the user may be typing below.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,35 +18,31 @@ use crate::session::{
 use crate::terminal::background_output::{BackgroundOutput, EventRenderer};
 use crate::terminal::editor::Repaint;
 
-/// How soon the run is given away, at the latest.
+/// Longest delay until the thread hands the run over.
 const SOON: Duration = Duration::from_millis(20);
 
-/// How long an input waits before the reason is shown.
+/// Time that an input waits before the reason is shown.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Bytes of output that are shown above the input.
 const SHOWN: usize = 64 << 10;
 
-/// The runs before the first input, in progress.
 pub(super) struct Startup {
     wanted: Arc<AtomicBool>,
     thread: JoinHandle<Vec<StartupRun>>,
 }
 
-/// A run that comes before the first input.
 pub(super) struct StartupRun {
-    /// As the user knows it.
     pub(super) name: &'static str,
-    /// Its events.
     pub(super) run: Run,
-    /// There may be nothing to run: that is known when it begins.
+    /// The run may be empty, which is known when it begins.
     may_be_nothing: bool,
 }
 
 impl Startup {
-    /// Begins with it: files at home, then `notebook`. `renumbered` is called when the label may have changed, `asks`
-    /// when something needs an answer: it is shown by whoever takes the rest. `None` when no thread can be had: then
-    /// nothing of them is shown.
+    /// Starts with the start-up files, then `notebook`. Calls `renumbered` when the label may have changed, and
+    /// `asks` when a question is open; the caller that takes the rest shows the question. `None` when no thread can
+    /// be started: then the output of these runs is not shown.
     pub(super) fn start(
         session: &SessionHandle,
         notebook: Option<LoadRequest>,
@@ -137,7 +134,7 @@ impl Startup {
         Some(Startup { wanted, thread })
     }
 
-    /// Takes the runs that have begun and are not over soon; waits for their beginning.
+    /// Takes the runs that have begun and do not end soon; waits for their beginning.
     pub(super) fn take(self) -> Vec<StartupRun> {
         self.wanted.store(true, Ordering::SeqCst);
         self.thread.join().unwrap_or_default()

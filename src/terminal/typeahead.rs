@@ -1,8 +1,8 @@
 //! Typeahead, as key events for the editor to replay, and as lines to show, take back or edit.
 //!
 //! In: bytes of the keyboard and queued events. Out: [`TypedLines`]; for a running cell the bytes for its terminal
-//! ([`CellTypeahead`]). Invariants: nothing is lost or reordered; a pasted line end never becomes an Enter, also after
-//! a round trip through a cell's terminal. Absent on purpose: the queue (`keys/key_queue.rs`), the routing
+//! ([`CellTypeahead`]). Invariants: nothing is lost or reordered; a pasted line end never becomes an Enter, also
+//! after a round trip through a cell's terminal. Absent on purpose: the queue (`keys/key_queue.rs`), the routing
 //! (`input_router`).
 
 use std::collections::VecDeque;
@@ -14,13 +14,11 @@ use crate::text::escape::editable;
 use crate::text::keys::{Decoder, PASTE_BEGINS, PASTE_ENDS, is_control};
 use crate::text::last_word;
 
-/// A key that ends a line.
 pub(super) fn is_enter(event: &Event) -> bool {
     let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
     *event == Event::Key(enter) || is_control(event, 'j')
 }
 
-/// The key that interrupts.
 pub(super) fn ctrl_c() -> Event {
     Event::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL))
 }
@@ -29,7 +27,7 @@ pub(super) fn is_ctrl_c(event: &Event) -> bool {
     is_control(event, 'c')
 }
 
-/// Keys as they read: the lines that Enter ended, and the one being typed.
+/// Keys as text: the lines that Enter ended, and the one being typed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct TypedLines {
     pub(super) ended: Vec<String>,
@@ -66,15 +64,15 @@ impl TypedLines {
         }
     }
 
-    /// All of it as one text, without Enters that ended nothing.
+    /// Joins the lines to one text, without leading and trailing newlines.
     pub(super) fn into_text(mut self) -> String {
         self.ended.push(self.typed);
         self.ended.join("\n").trim_matches('\n').to_owned()
     }
 }
 
-/// The editor's text after a run. Typeahead does not run after an error or an interrupt, or behind a text that is there
-/// to be edited: it becomes part of the text.
+/// Returns the editor's text after a run. Typeahead does not run after an error or an interrupt, or behind a text
+/// that is there to be edited: it is appended to that text.
 pub(super) fn initial_text(
     refill: String,
     ended: RunOutcome,
@@ -94,18 +92,17 @@ pub(super) fn initial_text(
 #[derive(Debug, Default)]
 pub(super) struct CellTypeahead {
     pasting: bool,
-    /// The beginning of a mark around a paste.
     mark: Vec<u8>,
-    /// Of each line end handed on: whether it was pasted.
+    /// For each line end forwarded: true when it was pasted.
     ends: VecDeque<bool>,
     decoder: Decoder,
-    /// The last line that was ended, and the one being typed.
+    /// The last line that Enter ended, and the one being typed.
     lines: TypedLines,
 }
 
 impl CellTypeahead {
-    /// The bytes for the terminal. A program in line mode knows nothing of the marks around a paste; who has asked for
-    /// them is in no line mode.
+    /// Returns the bytes for the terminal. A program in line mode does not know paste marks; a program that has
+    /// requested them is not in line mode.
     pub(super) fn forward(&mut self, bytes: &[u8], line_mode: bool) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         for byte in bytes {
@@ -131,14 +128,14 @@ impl CellTypeahead {
                 self.rest(&mut out);
             }
         }
-        // An `ESC` alone is a key, but for one in a paste.
+        // An `ESC` alone is a key, except within a paste.
         if self.mark.len() == 1 && !self.pasting {
             self.rest(&mut out);
         }
         out
     }
 
-    /// The bytes that precede the next ones: the mark of an open paste, and the start of a mark of which
+    /// Returns the bytes that precede the next ones: the mark of an open paste, and the start of a mark of which
     /// nothing has been forwarded.
     pub(super) fn into_pending(self) -> Vec<u8> {
         match self.pasting {
@@ -165,17 +162,16 @@ impl CellTypeahead {
         out.push(byte);
     }
 
-    /// Nothing has been typed since the last line end.
+    /// Returns true when nothing has been typed since the last line end.
     pub(super) fn at_line_start(&self) -> bool {
         self.lines.typed.is_empty()
     }
 
-    /// The last line that was ended.
     pub(super) fn last_line(&self) -> &str {
         self.lines.ended.first().map_or("", String::as_str)
     }
 
-    /// Marks the pasted line ends in bytes that came back (the end of those forwarded), as they were typed.
+    /// Restores the marks of pasted line ends in bytes that came back (the end of those forwarded).
     pub(super) fn restore_paste_marks(&mut self, bytes: &[u8]) -> Vec<u8> {
         let is_end = |byte: &&u8| matches!(byte, b'\n' | b'\r');
         let count = bytes.iter().filter(is_end).count();
@@ -225,7 +221,7 @@ mod tests {
         assert_eq!(text("a\rb"), "a\nb");
     }
 
-    /// Hands these pieces to a cell in line mode.
+    /// Forwards these pieces to a cell in line mode.
     fn to_cell(pieces: &[&str]) -> (String, CellTypeahead) {
         let mut cell = CellTypeahead::default();
         let handed: Vec<u8> = pieces

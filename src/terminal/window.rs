@@ -1,19 +1,20 @@
 //! The window on a text taller than the screen: which of its rows are visible.
 //!
 //! reedline's painter measures all of the text several times at every key and cannot scroll: a text taller than the
-//! screen costs 17 ms a key at 500 lines, hides what follows the cursor's line, and leaves rows in the scrollback. So
-//! it gets a *window*: as many whole rows around the cursor as the screen holds. The painter splits its text at the
-//! cursor's byte offset, so each byte of a row above the window becomes a NUL, which the painter measures as nothing
-//! and terminals ignore as padding, if NULs get there at all ([`paint_capture`](super::paint_capture) drops them). Rows
-//! below the window are left out. The window's first row has the continuation label, or none when that row is the
-//! middle of a wrapped line.
+//! screen costs 17 ms a key at 500 lines, hides the text behind the cursor's line, and leaves rows in the
+//! scrollback. So the painter gets a *window*: as many whole rows around the cursor as the screen holds. The
+//! painter splits its text at the cursor's byte offset, so each byte of a row above the window becomes a NUL, which
+//! the painter measures as nothing and terminals ignore as padding, if NULs get there at all
+//! ([`paint_capture`](super::paint_capture) drops them). Rows below the window are left out. The window's first row
+//! has the continuation label, or none when that row is the middle of a wrapped line.
 //!
-//! In: text, cursor, size of the terminal, columns of the labels. Out: [`WindowShown`]. Invariants: rows are those the
-//! whole text would wrap to; a window is at most one row less than the screen (at the screen's height the painter draws
-//! in another way) and keeps some rows free below the cursor for a menu; the cursor is in it; the window moves only as
-//! far as it must. When the text is submitted, the window is erased and all of the text printed once.
+//! In: text, cursor, size of the terminal, columns of the labels. Out: [`WindowShown`]. Invariants: rows are those
+//! the whole text would wrap to; a window is at most one row less than the screen (at the screen's height the
+//! painter draws in another way) and keeps some rows free below the cursor for a menu; the cursor is in it; the
+//! window moves only as far as it must. When the text is submitted, the window is erased and all of the text
+//! printed once.
 //!
-//! Absent on purpose: reedline's own history search, which does not ask us.
+//! Absent on purpose: reedline's own history search, which bypasses this file.
 
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ const FREE: usize = 8;
 /// Rows shown above a cursor that has left the window upwards.
 const CONTEXT: usize = 2;
 
-/// The view on the text, and where it stood last.
+/// The visible part of the text, and its last position.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     /// Columns of the label before the first line.
@@ -39,11 +40,9 @@ pub(super) struct Window {
 /// The prefix of the first visible row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowPrefix {
-    /// The label of the input.
     Label,
-    /// That of a later line.
     Continuation,
-    /// Nothing: the row goes on with the line above.
+    /// None: the row continues the line above.
     Nothing,
 }
 
@@ -52,12 +51,12 @@ pub(super) struct WindowShown {
     /// Bytes of the text.
     pub(super) range: Range<usize>,
     pub(super) front: RowPrefix,
-    /// Rows of the screen it takes, when it is less than the text.
+    /// Rows of the screen the window takes, when it is less than the text.
     pub(super) rows: Option<usize>,
 }
 
 impl Window {
-    /// The visible part of `text` on a terminal of these columns and rows.
+    /// Returns the visible part of `text` on a terminal of these columns and rows.
     pub(super) fn show(
         &mut self,
         text: &str,
@@ -80,7 +79,7 @@ impl Window {
             self.top = 0;
             return whole;
         }
-        // A cursor behind a full row stands on a row of its own.
+        // A cursor behind a full row is in a row of its own.
         let line = layout.line_at(cursor);
         let beyond = usize::from(cursor == line.end && layout.is_full(&line));
         let capacity = rows - 1 - beyond;
@@ -130,7 +129,7 @@ struct WrapLayout<'a> {
 }
 
 impl WrapLayout<'_> {
-    /// The line that holds byte `at`, without its newline.
+    /// Returns the line that contains byte `at`, without its newline.
     fn line_at(&self, at: usize) -> Range<usize> {
         let bytes = self.text.as_bytes();
         let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
@@ -138,12 +137,12 @@ impl WrapLayout<'_> {
         start..end
     }
 
-    /// True when the last row of the line is full, so that what comes next stands on another.
+    /// Returns true when the last row of the line is full, so that the next character is in another row.
     fn is_full(&self, line: &Range<usize>) -> bool {
         self.rows(line).1
     }
 
-    /// Where each row of a line begins, and whether the last one is full. A line has at least one row.
+    /// Returns the start of each row of a line, and whether the last one is full. A line has at least one row.
     fn rows(&self, line: &Range<usize>) -> (Vec<usize>, bool) {
         let front = match line.start {
             0 => self.label,
@@ -176,7 +175,7 @@ impl WrapLayout<'_> {
         (starts, column >= self.columns)
     }
 
-    /// The starts of the row that holds byte `at` and of those above it, at most `count`, going up.
+    /// Returns the starts of the row that contains byte `at` and of those above it, at most `count`, going up.
     fn up(&self, at: usize, count: usize) -> Vec<usize> {
         let mut out = Vec::with_capacity(count);
         let mut at = at;
@@ -192,8 +191,8 @@ impl WrapLayout<'_> {
         }
     }
 
-    /// From the row that begins at `top`: the end of the last of at most `count` rows, how many there are, and whether
-    /// they reach the end of the text.
+    /// Counts down from the row that begins at `top`: returns the end of the last of at most `count` rows, their
+    /// number, and whether they reach the end of the text.
     fn down(&self, top: usize, count: usize) -> (usize, usize, bool) {
         let mut used = 0;
         let mut line = self.line_at(top);

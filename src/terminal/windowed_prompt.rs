@@ -16,12 +16,11 @@ use crate::terminal::window::RowPrefix;
 pub(super) struct NextPrefix(AtomicU8);
 
 impl NextPrefix {
-    /// The next paint begins so.
     pub(super) fn set(&self, front: RowPrefix) {
         self.0.store(front as u8, Ordering::Relaxed);
     }
 
-    /// A paint that no highlighter was asked for (the search in the history) begins with the label.
+    /// A paint without a highlighter call (the history search) begins with the label.
     fn take(&self) -> RowPrefix {
         match self.0.swap(RowPrefix::Label as u8, Ordering::Relaxed) {
             front if front == RowPrefix::Continuation as u8 => RowPrefix::Continuation,
@@ -31,19 +30,18 @@ impl NextPrefix {
     }
 }
 
-/// A label in front of the rows that are shown.
 pub(super) struct WindowedPrompt<'a> {
     /// The label of the whole text.
     pub(super) label: &'a Label,
     /// The prefix of the first visible row.
     pub(super) front: &'a NextPrefix,
-    /// Notified of what reedline is about to write.
+    /// Notified of reedline's next write.
     pub(super) paint_capture: &'a PaintCapture,
     pub(super) snapshot: &'a SharedSnapshot,
 }
 
-/// How many rows the editor goes up before it prints lines above a text: as it counts them, whatever they are. `right`
-/// is the length of the right prompt in bytes.
+/// Returns the rows that the editor goes up before it prints lines above a text, by its own count, right or wrong.
+/// `right` is the length of the right prompt in bytes.
 fn rows_above(text: &str, right: usize, columns: u16) -> u16 {
     let rows = text.lines().enumerate().map(|(at, line)| {
         let length = match at {
@@ -67,7 +65,7 @@ impl Prompt for WindowedPrompt<'_> {
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
         let right = self.label.render_prompt_right();
-        // The first thing that is asked for by who prints lines above.
+        // reedline's first call when it prints lines above.
         let snapshot = lock_snapshot(self.snapshot);
         self.paint_capture
             .other(|columns| rows_above(&snapshot.text, right.len(), columns));
@@ -75,7 +73,7 @@ impl Prompt for WindowedPrompt<'_> {
     }
 
     fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
-        // The last thing that a paint asks for before it is written.
+        // reedline's last call of a paint before it writes.
         self.paint_capture.catch();
         self.label.render_prompt_indicator(mode)
     }

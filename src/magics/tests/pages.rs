@@ -1,4 +1,4 @@
-//! What `%ipycodex` alone and its `help` show.
+//! The pages of `%ipycodex` alone and of its `help`.
 
 use super::*;
 use crate::text::{Page, columns};
@@ -43,7 +43,7 @@ fn help_has_a_line_for_every_command() {
             "{row}: {told:#?}"
         );
     }
-    // No row is wrapped: as many of them as on a wide screen.
+    // No row is wrapped: there are as many as on a wide screen.
     assert!(told.iter().all(|row| columns(row) <= 80), "{told:#?}");
     assert_eq!(
         told.len(),

@@ -4,7 +4,7 @@ use crate::agent::{QuestionOption, Subject};
 use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::text::cut;
 
-/// The notice where nobody can be asked, on one line; `None` where the requester gives its own.
+/// Returns the notice, one line, for when nobody can be asked; `None` where the requester gives its own.
 pub(super) fn unasked_note(about: &QuestionSubject) -> Option<String> {
     if matches!(about, QuestionSubject::Pictures(_)) {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn unasked_note(about: &QuestionSubject) -> Option<String> {
     Some(line)
 }
 
-/// A question as the record has it: its kind, and what it was about.
+/// Returns the question in the record's form: its kind and its subject.
 pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
     match about {
         QuestionSubject::Agent(Subject::Command { command, cwd, .. }) => {
@@ -96,7 +96,7 @@ pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
     }
 }
 
-/// An answer as the record has it; `options` are those of the agent that asked.
+/// Returns the answer in the record's form; `options` are those of the agent that asked.
 pub(super) fn decision(reply: &Reply, options: &[QuestionOption]) -> String {
     match reply {
         Reply::Chosen(QuestionChoice::Once) => "once".to_owned(),

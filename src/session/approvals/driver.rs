@@ -1,5 +1,5 @@
-//! Carries out the approvals: shows, records and delivers them; and asks whether the interpreter steps back with an
-//! exchange that is undone.
+//! Carries out the effects of approvals: shows, records and delivers them; asks the user whether the interpreter
+//! steps back when an exchange is undone.
 
 use std::time::SystemTime;
 
@@ -16,7 +16,7 @@ use crate::session::tools::ToolEvent;
 use crate::session::undo::UndoRequest;
 
 impl Session {
-    /// Asks, now or after the questions before.
+    /// Queues a question for the user; shows it when those before it are answered.
     pub(in crate::session) fn ask_user(
         &mut self,
         about: QuestionSubject,
@@ -34,7 +34,7 @@ impl Session {
         });
     }
 
-    /// The user stopped what a command waits for: it may have been an answer.
+    /// Ends a wait that the user stopped, and withdraws its question if there is one.
     pub(in crate::session) fn on_wait_stopped(&mut self, out: RunSender) {
         let about_project = self.approvals.is_asked_by(&ApprovalRequester::Startup);
         // The front-end that shows the question must get its end.
@@ -50,7 +50,6 @@ impl Session {
         self.free_floor(None);
     }
 
-    /// Tells the questions, and does what they say.
     pub(in crate::session) fn on_approval(&mut self, event: ApprovalEvent) {
         for action in self.approvals.on(event, SystemTime::now()) {
             self.run_approval_effect(action);
@@ -100,7 +99,7 @@ impl Session {
 }
 
 impl Session {
-    /// Takes an exchange back that has run cells: the interpreter is asked whether it could step back.
+    /// Undoes an exchange that has run cells, after asking the interpreter whether it can step back over them.
     pub(in crate::session) fn undo(&mut self, request: UndoRequest, out: &RunSender) {
         let request = request.since(self.numbering.gone_before());
         if request.over.is_empty() || !self.runtimes.user.is_up() {
@@ -113,7 +112,7 @@ impl Session {
         );
     }
 
-    /// The user is asked whether the interpreter steps back, too.
+    /// Asks the user whether the interpreter steps back as well.
     pub(in crate::session) fn offer_step_back(&mut self, request: UndoRequest, out: &RunSender) {
         if !self.deps.asks {
             return self.run_effects(
@@ -130,7 +129,6 @@ impl Session {
         self.ask_user(about, ApprovalRequester::Undo(request));
     }
 
-    /// The user has answered.
     fn on_step_back_answer(&mut self, request: UndoRequest, reply: &Reply) {
         let Some(out) = self.scheduler.out().cloned() else {
             return;

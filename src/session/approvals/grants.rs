@@ -1,27 +1,27 @@
 //! What the user allowed for the rest of the session.
 //!
-//! An agent forgets its permissions with its thread, so they are kept here: commands with their directories, files, and
-//! programs that may be typed into. An agent that wants to leave the sandbox gives a reason, and the request says no
-//! more than that (measured with codex 0.169.0, which also takes a reason without that wish). So a yes to a command
-//! with a reason holds for it with any reason and without one, and a yes to one without a reason for that alone.
+//! Agents forget their permissions with their thread, so this file keeps them: commands with their directories,
+//! files, and programs that accept typed input. An agent that wants to leave the sandbox gives a reason, and the
+//! request says no more than that (measured with codex 0.169.0, which also gives a reason without wanting to
+//! leave). Therefore a yes to a command with a reason holds for that command with any reason and without one; a yes
+//! to a command without a reason holds for that alone.
 
 use std::collections::HashSet;
 
 use crate::agent::Subject;
 use crate::session::question::QuestionSubject;
 
-/// Yes, until the session ends or is changed for another.
+/// Approvals that hold until the session ends or the user switches to another.
 #[derive(Debug, Default)]
 pub(in crate::session) struct SessionGrants {
-    /// Cells of the agent were allowed once and for all, but not to drop the variables.
+    /// The agent's cells are allowed without asking, except for dropping the variables.
     pub(in crate::session) ask_before_reset: bool,
-    /// `pyrun` runs where nothing protects files.
+    /// `pyrun` may run where nothing protects files.
     pub(in crate::session) unprotected: bool,
-    /// Commands, the directories they may run in, and whether they came with a reason.
+    /// Command, directory, and true when the request gave a reason.
     commands: HashSet<(String, String, bool)>,
-    /// Programs that run and may be typed into.
+    /// Running programs that the agent may type into.
     programs: HashSet<String>,
-    /// Files that may be changed.
     files: HashSet<String>,
 }
 

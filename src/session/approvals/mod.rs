@@ -27,29 +27,27 @@ pub(super) use grants::SessionGrants;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ApprovalRequester {
-    /// The agent.
     Agent {
-        /// Its id of the question.
+        /// The agent's id of the question.
         question: String,
-        /// How it can be answered.
+        /// The answers that the agent accepts.
         options: Vec<QuestionOption>,
-        /// A no may come with its reason.
+        /// A no may carry its reason.
         reasons: bool,
     },
-    /// The active tool of this caller.
+    /// The active tool call of this caller.
     Tool(ToolCaller),
-    /// The start-up files of the project.
     Startup,
-    /// A command that undoes this exchange.
+    /// A command that undoes an exchange.
     Undo(UndoRequest),
-    /// A resumed session whose variables are in this file.
+    /// A resumed session; the file holds its variables.
     RestoreVariables(PathBuf),
-    /// The active prompt, before it is sent.
+    /// The active prompt, before the agent gets it.
     Prompt,
 }
 
 impl ApprovalRequester {
-    /// The options, where the requester has its own.
+    /// Returns the answers that the requester lists; empty where it lists none.
     fn options(&self) -> &[QuestionOption] {
         match self {
             ApprovalRequester::Agent { options, .. } => options,
@@ -61,7 +59,7 @@ impl ApprovalRequester {
         }
     }
 
-    /// True when an option of the requester grants no more than this reply.
+    /// Returns true when an option of the requester grants no more than this reply.
     fn takes(&self, reply: &Reply) -> bool {
         match self {
             ApprovalRequester::Agent { options, .. } => {
@@ -77,30 +75,30 @@ impl ApprovalRequester {
 }
 
 pub(super) enum ApprovalEvent {
-    /// Somebody wants to know something, while the prompt at `line` is worked on.
+    /// Somebody asks a question while the prompt at `line` is in progress.
     Requested {
         about: QuestionSubject,
         asker: ApprovalRequester,
-        /// The name of who called the tool that asks, where that is not the agent.
+        /// The name of the tool's caller, where the caller is not the agent.
         caller: Option<String>,
         line: u32,
-        /// There is can_ask who can be asked.
+        /// False where no front-end can ask the user.
         can_ask: bool,
     },
-    /// The user answered the question of this id.
+    /// The user answered the question with this id.
     Answered { question: u64, reply: Reply },
-    /// The agent no longer waits for the answer to this question of its.
+    /// The agent withdrew its question.
     Withdrawn { question: String },
-    /// Who asked no longer waits for an answer.
+    /// The requester no longer waits for an answer.
     Cancelled(ApprovalRequester),
-    /// The turn is over: nobody waits any more.
+    /// The turn ended, and with it the wait for any answer.
     TurnOver,
 }
 
 #[derive(Debug, PartialEq)]
 pub(super) enum ApprovalEffect {
     Show(Question),
-    /// The question of this id needs no answer any more.
+    /// The question with this id needs no answer any more.
     Close(u64),
     /// Notice that nobody could be asked.
     Note(String),
@@ -108,7 +106,7 @@ pub(super) enum ApprovalEffect {
     Deliver(ApprovalRequester, Reply),
 }
 
-/// The open questions of a session, and what was decided for all of it.
+/// The open questions of a session, and the grants that hold for all of it.
 #[derive(Debug, Default)]
 pub(super) struct ApprovalQueue {
     last: u64,
@@ -117,10 +115,9 @@ pub(super) struct ApprovalQueue {
     pub(super) grants: SessionGrants,
 }
 
-/// A question that has not been answered.
 #[derive(Debug)]
 struct PendingApproval {
-    /// 0 until it is shown.
+    /// 0 until the question is shown.
     id: u64,
     about: QuestionSubject,
     asker: ApprovalRequester,
@@ -146,8 +143,8 @@ impl PendingApproval {
 }
 
 impl ApprovalQueue {
-    /// Takes an event; says what is to be done, in order. The next question follows by [`ApprovalQueue::next`], when
-    /// all of it has been done.
+    /// Returns the effects of an event, in order. Call [`ApprovalQueue::next`] for the next question once all of
+    /// them are carried out.
     pub(super) fn on(&mut self, event: ApprovalEvent, now: SystemTime) -> Vec<ApprovalEffect> {
         match event {
             ApprovalEvent::Requested {
@@ -221,12 +218,12 @@ impl ApprovalQueue {
         }
     }
 
-    /// The question that is open is this one's.
+    /// Returns true when this requester asked the open question.
     pub(super) fn is_asked_by(&self, asker: &ApprovalRequester) -> bool {
         self.open.as_ref().is_some_and(|open| open.asker == *asker)
     }
 
-    /// The next question, when none is open.
+    /// Opens and returns the next question; `None` while one is open.
     pub(super) fn next(&mut self, now: SystemTime) -> Option<ApprovalEffect> {
         if self.open.is_some() {
             return None;
@@ -239,7 +236,7 @@ impl ApprovalQueue {
             id: open.id,
             caller: open.caller.clone(),
             about: open.about.clone(),
-            // A tool of ours that asks as an agent would is answered in the usual ways.
+            // A question of our own tools, asked in an agent's form, takes our usual answers.
             options: match (&open.asker, &open.about) {
                 (ApprovalRequester::Tool(_), QuestionSubject::Agent(subject)) => {
                     subject.default_options()

@@ -1,4 +1,4 @@
-//! Questions as tables of events: who is asked what, and who hears the answer.
+//! Questions as tables of events: which question is shown, and which requester gets the answer.
 
 use super::*;
 use crate::agent::Subject;
@@ -41,7 +41,7 @@ fn answered(question: u64, choice: QuestionChoice) -> ApprovalEvent {
     }
 }
 
-/// Plays events as the loop does; a word for each action.
+/// Plays events as the loop does; returns a word for each effect.
 fn play(asking: &mut ApprovalQueue, events: Vec<ApprovalEvent>) -> Vec<String> {
     let now = SystemTime::UNIX_EPOCH;
     let mut words = Vec::new();

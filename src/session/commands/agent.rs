@@ -1,6 +1,6 @@
 //! `%ipycodex model`, `usage`, `agent`, `login`: answers of the agent, and the tokens in the record.
 //!
-//! A missing or logged-out agent costs one line; what does not need it is shown all the same.
+//! A missing or logged-out agent costs one line; whatever does not need the agent is shown all the same.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -24,7 +24,7 @@ fn look_up(agent: &mut dyn Agent, lookup: Lookup) -> impl Future<Output = Found>
     async move { told?.await.ok() }
 }
 
-/// The models there are; none when the agent cannot tell.
+/// Requests the models; none when the agent cannot list them.
 fn models(
     agent: &mut dyn Agent,
 ) -> impl Future<Output = Result<Vec<Model>, AgentFailure>> + Send + use<> {
@@ -38,7 +38,7 @@ fn models(
     }
 }
 
-/// Name and description of each model, for whoever asks beside the conversation.
+/// Returns name and description of each model, for callers outside of any run.
 pub(in crate::session) fn model_names(
     agent: &mut dyn Agent,
 ) -> impl Future<Output = Vec<(String, String)>> + Send + use<> {
@@ -51,7 +51,7 @@ pub(in crate::session) fn model_names(
     }
 }
 
-/// Says a value, then the models there are.
+/// Shows the current value, then the models.
 pub(super) fn list_models(agent: &mut dyn Agent, current: String) -> EffectsFuture {
     let models = models(agent);
     Box::pin(async move {
@@ -65,7 +65,6 @@ pub(super) fn list_models(agent: &mut dyn Agent, current: String) -> EffectsFutu
     })
 }
 
-/// Warns when the agent does not name the model that was chosen.
 pub(super) fn check_model(agent: &mut dyn Agent, name: String) -> EffectsFuture {
     let models = models(agent);
     Box::pin(async move {
@@ -79,7 +78,7 @@ pub(super) fn check_model(agent: &mut dyn Agent, name: String) -> EffectsFuture 
     })
 }
 
-/// Tokens of each turn and of the session, and the account's limits when the agent tells.
+/// Shows the tokens of each turn and of the session, and the account's limits when the agent reports them.
 pub(super) fn show_usage(agent: &mut dyn Agent, record: RecordHandle) -> EffectsFuture {
     let limits = look_up(agent, Lookup::Limits);
     Box::pin(async move {
@@ -99,7 +98,7 @@ pub(super) fn show_usage(agent: &mut dyn Agent, record: RecordHandle) -> Effects
     })
 }
 
-/// The conversations that the agent keeps, when it lists them.
+/// Lists the conversations that the agent keeps; `None` when the agent cannot list them.
 pub(super) fn list_kept(agent: &mut dyn Agent) -> Option<EffectsFuture> {
     let kept = agent
         .capabilities()
@@ -117,7 +116,8 @@ pub(super) fn list_kept(agent: &mut dyn Agent) -> Option<EffectsFuture> {
     }))
 }
 
-/// Sets an option of the agent's own; where nothing is to be set, what is said of it, or of all, comes back.
+/// Sets one of the agent's own options; where there is nothing to set, returns the text about that option, or about
+/// all.
 pub(super) fn choose_option(
     agent: &mut dyn Agent,
     offers: &AgentProfile,
@@ -169,7 +169,7 @@ pub(super) fn choose_option(
     }))
 }
 
-/// Logs in, or says how to.
+/// Logs in, or shows how to.
 pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> EffectsFuture {
     let able = agent.capabilities();
     let known = match &able.login {
@@ -200,7 +200,6 @@ pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> EffectsFu
     })
 }
 
-/// Why the agent would not.
 fn refused(failure: AgentFailure) -> Notice {
     Notice {
         hints: failure.hints,
@@ -208,14 +207,12 @@ fn refused(failure: AgentFailure) -> Notice {
     }
 }
 
-/// A conversation that the agent keeps.
 fn kept_line(kept: &ListedSession) -> String {
     let parts = ["kept:", &kept.id, &kept.updated, &kept.title];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("  ")
 }
 
-/// How to log in.
 fn ways_in(able: &AgentCapabilities) -> String {
     match &able.login {
         Login::Unneeded => format!("The agent `{}` needs no login.", able.name),
@@ -239,12 +236,12 @@ fn ways_in(able: &AgentCapabilities) -> String {
     }
 }
 
-/// The line shown in place of what could not be read.
+/// Returns the line shown in place of a value that could not be read.
 fn unknown(what: &str, failure: &AgentFailure) -> Notice {
     Notice::note(format!("the {what} could not be read: {}", failure.message))
 }
 
-/// A line for each model: chosen one marked, efforts, default effort marked, description.
+/// Returns a line per model: the current one marked, its efforts with the default marked, its description.
 fn model_list(models: &[Model], current: &str) -> String {
     let width = models.iter().map(|model| model.name.chars().count()).max();
     let width = width.unwrap_or(0);

@@ -1,8 +1,8 @@
-//! `%ipycodex` in the loop: carries out the orders of a command.
+//! `%ipycodex` in the loop: carries out commands.
 //!
-//! A command that needs the record or the agent is the active job until the answer is there, so the next input finds
-//! the order done. The wait returns [`Effect`]s, which the loop runs. Ctrl-C stops the waiting, never an order in
-//! progress.
+//! A command that needs the record or the agent is the active job until the answer is there, so the next input
+//! finds the command done. The wait returns [`Effect`]s, which the loop runs. Ctrl-C stops the wait, never a
+//! command that is being carried out.
 
 mod agent;
 mod notebooks;
@@ -122,7 +122,7 @@ impl Session {
                 });
             }
             MagicEffect::Preview(shown) => {
-                // An empty prompt that goes as far as the agent's door.
+                // An empty prompt takes every step but the last, the sending.
                 let prompt = Prompt::new(number, String::new(), String::new(), Instant::now());
                 self.begin_prompt(prompt.previewing(Preview::new(shown)), out.clone())
             }
@@ -262,7 +262,7 @@ impl Session {
         self.runtimes.user.keep_checkpoints(most);
     }
 
-    /// The interpreter was moved to before some cells, or after them.
+    /// Records that the interpreter stepped back before some cells, or forward after them.
     fn on_stepped(&mut self, moved: StepResult) {
         self.runtimes.user.is_another();
         if let Some(cwd) = moved.cwd {
@@ -285,12 +285,12 @@ impl Session {
         let ticket = self.scheduler.start(holder, out.clone());
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
-            // A session that has ended wants nothing any more.
+            // Fails when the session has ended.
             let _ = inbox.send(Command::EffectsReady(ticket, wait.await));
         });
     }
 
-    /// The wait of the job with this ticket is over: runs its effects.
+    /// Runs the effects of the job with this ticket once its wait is over.
     pub(super) fn on_effects_ready(&mut self, ticket: JobId, effects: Vec<Effect>) {
         if let Some((out, interrupted)) = self.scheduler.finish_wait(ticket) {
             self.run_effects(effects, &out);
@@ -338,7 +338,8 @@ impl Session {
                     purpose,
                 } => {
                     if matches!(purpose, ReplayPurpose::File { .. }) {
-                        // All its steps take numbers: the next input's is known at once, if all goes well.
+                        // All its steps take numbers: publish the next input's number at once, assuming that all
+                        // goes well.
                         self.numbering.expect(replay.steps.len());
                     }
                     let run = ReplayRun::new(replay, last_code, purpose, out.clone());
@@ -374,8 +375,9 @@ impl Session {
         });
     }
 
-    /// Connects this agent in place of the one before, also when it is the same; false when it cannot be had. The next
-    /// prompt seeds a thread of it from the record, as with any thread that does not hold the conversation.
+    /// Connects this agent in place of the current one, even when it is the same; returns false when it cannot be
+    /// connected. The next prompt seeds a thread from the record, as with any thread that does not hold the
+    /// conversation.
     fn use_agent(&mut self, choice: AgentChoice, out: &RunSender) -> bool {
         let connect = match (self.deps.agents)(&choice) {
             Ok(connect) => connect,
@@ -385,7 +387,7 @@ impl Session {
             }
         };
         if let Some(old) = self.agent_turns.replace_agent(connect) {
-            // Its end is waited for, and not by the loop; without a thread it has to be.
+            // Waits for the old agent's end outside of the loop; without a thread the loop has to wait.
             let _ = std::thread::Builder::new()
                 .name("old agent".into())
                 .spawn(move || drop(old));
@@ -398,7 +400,7 @@ impl Session {
         true
     }
 
-    /// Goes on in another session. Interpreter, variables and choices stay.
+    /// Continues in another session; interpreter, variables and choices stay.
     fn switch_session(
         &mut self,
         (taken, earlier): (SwitchedSession, Option<SessionTail>),
@@ -427,7 +429,6 @@ impl Session {
         self.bring_back(out);
     }
 
-    /// Asks the interpreter which names of these cells it lacks.
     fn find_missing_names(&mut self, cells: Vec<RecordedCell>, beside: bool, out: &RunSender) {
         let Some(gone) = MissingNames::among(cells, self.numbering.gone_before()) else {
             return;
@@ -447,7 +448,7 @@ impl Session {
     ) {
         let (inbox, out) = (self.inbox.clone(), out.clone());
         tokio::spawn(async move {
-            // A session that has ended wants nothing any more.
+            // Fails when the session has ended.
             let _ = inbox.send(Command::RunEffects(wait.await, out));
         });
     }

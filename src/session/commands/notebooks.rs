@@ -13,13 +13,13 @@ use crate::session::run::RunSender;
 use crate::session::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
 use crate::session::workbook::{CellLookup, OpenWorkbook, Workbook};
 
-/// How long an export may take before it says how far it is, and how often it does from then on.
+/// Time until an export first reports its progress, and between its reports.
 const PATIENT: Duration = Duration::from_secs(2);
 
-/// Cells that are named when a replay of them would fail.
+/// Cells that the note names when a replay of them would fail.
 const NAMED: usize = 5;
 
-/// Opens a notebook in place, and lists its cells; without a name, lists those of the open one.
+/// Opens a notebook in place and lists its cells; without a name, lists the cells of the open one.
 pub(super) fn open(
     workbook: &Workbook,
     name: &str,
@@ -47,7 +47,7 @@ pub(super) fn open(
     }))
 }
 
-/// Brings a cell of the open notebook into the editor; new cells go behind it.
+/// Puts a cell of the open notebook into the editor; new cells are inserted behind it.
 pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<EffectsFuture, Notice> {
     let looked = tokio::task::spawn_blocking(workbook.look_up(number)?);
     Ok(Box::pin(async move {
@@ -69,7 +69,7 @@ pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<EffectsFuture,
     }))
 }
 
-/// Saves the session as a notebook: `file` as typed, with its suffix; `None`: the startup notebook.
+/// Saves the session as a notebook: `file` as typed, with its suffix; `None` is the startup notebook.
 pub(super) fn save(
     record: RecordHandle,
     file: Option<String>,
@@ -107,7 +107,7 @@ pub(super) fn save(
     })
 }
 
-/// Writes the session in the form the suffix names.
+/// Writes the session in the format that the suffix names.
 pub(super) fn export(
     record: RecordHandle,
     file: String,
@@ -173,7 +173,6 @@ async fn write(
     }
 }
 
-/// The note about cells that would stop a replay.
 fn failing(session: &SavedSession) -> Option<Notice> {
     let failed: Vec<u32> = session
         .cells()

@@ -5,7 +5,6 @@ use crate::session::effect::{Effect, emit, warn};
 use crate::session::events::{Notice, TextEvent};
 use crate::session::outputs::Outputs;
 
-/// Reads the output `id`, or says which there are.
 pub(super) async fn show(outputs: Outputs, id: String) -> Vec<Effect> {
     match tokio::task::spawn_blocking(move || outputs.whole(&id)).await {
         Ok(Ok(text)) => emit(TextEvent::Page(MimeBundle::plain(text))),

@@ -1,10 +1,10 @@
-//! The sessions there are, as a table.
+//! Lists the recorded sessions, as a table.
 
 use std::path::PathBuf;
 
 use crate::record::{RecordHandle, SessionRow};
 
-/// The sessions something was recorded of, newest first.
+/// Returns the sessions that the record holds entries of, newest first.
 pub(in crate::session) async fn recorded_sessions(
     record: RecordHandle,
     cwd: PathBuf,
@@ -15,7 +15,8 @@ pub(in crate::session) async fn recorded_sessions(
     rows
 }
 
-/// Sessions as a table, newest first. One with a name shows it before its last prompt, or its last cell without any.
+/// Formats sessions as a table, newest first. A session with a name shows it before its last prompt, or before its
+/// last cell when it has no prompt.
 pub fn listing(rows: &[SessionRow]) -> String {
     if rows.is_empty() {
         return "No sessions found for this directory.".to_owned();
@@ -23,7 +24,7 @@ pub fn listing(rows: &[SessionRow]) -> String {
     let mut lines = vec!["    ID  Start                  Cmds  Last prompt".to_owned()];
     lines.extend(rows.iter().map(|row| {
         let start: String = row.start.chars().take(19).collect();
-        // One that holds only cells is known by its last.
+        // A session without prompts is described by its last cell.
         let said = [&row.last_prompt, &row.last_input];
         let said = said.into_iter().find(|text| !text.is_empty());
         let prompt = said.map_or(String::new(), |text| text.replace('\n', " "));

@@ -11,10 +11,9 @@ use crate::session::effect::{Effect, emit};
 use crate::session::events::{TextEvent, report_notice};
 use crate::session::peers::PlanAgent;
 
-/// The setting.
 const MCP_SERVERS: &str = "mcp_servers";
 
-/// Writes a setting, or tells what stands in the file.
+/// Writes a setting, or reports the value in the file.
 pub(super) async fn keep(file: PathBuf, name: &'static str, value: Option<Value>) -> Vec<Effect> {
     let (path, wanted) = (file.clone(), value.clone());
     let written = tokio::task::spawn_blocking(move || write(&path, name, wanted)).await;
@@ -33,7 +32,7 @@ pub(super) async fn keep(file: PathBuf, name: &'static str, value: Option<Value>
     }
 }
 
-/// Writes an MCP server, or takes it out.
+/// Adds an MCP server to the settings file, or removes one.
 pub(super) async fn change_server(
     file: PathBuf,
     name: String,
@@ -79,7 +78,7 @@ pub(super) async fn change_server(
     }
 }
 
-/// Why an agent of this choice cannot be had, when `agent` is what is set.
+/// Returns why the chosen agent cannot be connected, when `agent` is the setting.
 pub(super) fn no_such_agent(
     agents: &PlanAgent,
     name: &str,
@@ -89,7 +88,7 @@ pub(super) fn no_such_agent(
     agents(&choice).err()
 }
 
-/// The choices with this one in force; `None`: it is from the next start on.
+/// Returns the choices with this value in force; `None` when the value takes effect at the next start.
 pub(super) fn in_force(choices: &Choices, name: &str, value: &Value) -> Option<Choices> {
     let mut choices = choices.clone();
     if name == MCP_SERVERS {
@@ -101,12 +100,12 @@ pub(super) fn in_force(choices: &Choices, name: &str, value: &Value) -> Option<C
     Some(choices)
 }
 
-/// Sets `name` in the file of this moment; what stands there then.
+/// Reads the file again, sets `name` in it, and returns the value that the file holds then.
 fn write(file: &Path, name: &str, value: Option<Value>) -> Result<Option<Value>, Report> {
     let (mut file, broken) = ConfigFile::read(file);
     match (value, broken) {
         (None, Some(report)) => return Err(report),
-        // A file that is not understood is not written, and the reason is said.
+        // A file that cannot be parsed is not written; the error says why.
         (Some(value), _) => file.save(name, value)?,
         (None, None) => {}
     }

@@ -19,7 +19,7 @@ use crate::session::events::{Notice, TextEvent};
 use crate::session::undo::{InterpreterSessions, SteppedLines, in_words};
 use crate::text::{age_in_words, aligned, bytes_in_words};
 
-/// Names that a line holds of what a cell has written.
+/// Names of files or programs that one line lists.
 const NAMED: usize = 3;
 
 pub(super) fn request(steps: StepRequest, sessions: &InterpreterSessions) -> CheckpointRequest {
@@ -30,7 +30,8 @@ pub(super) fn request(steps: StepRequest, sessions: &InterpreterSessions) -> Che
     }
 }
 
-/// The effects of its answer; the exchange at `leaves` leaves the conversation, too.
+/// Returns the effects of the interpreter's answer; the exchange at `leaves` is removed from the conversation as
+/// well.
 pub(super) async fn on_answer(
     told: oneshot::Receiver<RuntimeReply>,
     wish: CheckpointRequest,
@@ -49,7 +50,7 @@ pub(super) async fn on_answer(
     }
 }
 
-/// The messages of a step, and its effects on the conversation.
+/// Returns the messages about a step, and its effects on the conversation.
 async fn on_stepped(
     stepped: CheckpointStep,
     back: bool,
@@ -87,7 +88,8 @@ async fn on_stepped(
     effects
 }
 
-/// AgentTurns that stay, and whose answers hold what these cells showed.
+/// Returns the note about exchanges that stay in the conversation although their answers mention the cells in
+/// `over`.
 fn mention_note(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String> {
     let cells = dialog.cells.iter();
     let gone = cells.filter(|cell| !cell.is_excluded() && over.contains(&cell.line));
@@ -107,7 +109,6 @@ fn mention_note(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<St
     })
 }
 
-/// Where the interpreter is.
 fn said(
     stepped: &CheckpointStep,
     back: bool,
@@ -137,7 +138,6 @@ fn said(
     }
 }
 
-/// Side effects that no step reverts.
 fn stays(stepped: &CheckpointStep) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut files, mut programs) = (Vec::new(), Vec::new());
@@ -180,7 +180,7 @@ fn some(names: &[String]) -> String {
     }
 }
 
-/// The checkpoints, oldest first, and of what there is none.
+/// Lists the checkpoints, oldest first, and the cells that have none.
 fn listed(there: &Checkpoints, sessions: &InterpreterSessions) -> String {
     if there.most == 0 {
         return "No checkpoints are kept (`%ipycodex checkpoints 10` keeps ten).".to_owned();

@@ -1,7 +1,7 @@
 //! `hide`, `show`, `copy`, `history` and repeated prompts.
 //!
-//! The record is read first, so that an order either succeeds whole or is refused. Hiding only marks the record: the
-//! next request is built without the marked entries, and its digest decides about the agent's thread.
+//! Commands read the record first, so that each one either succeeds whole or is refused. Hiding only marks entries
+//! in the record: the next request is built without them, and its digest decides about the agent's thread.
 
 use std::ops::RangeInclusive;
 
@@ -16,10 +16,10 @@ use crate::session::editor::EditorRequest;
 use crate::session::effect::{Effect, emit, warn};
 use crate::session::events::{Notice, TextEvent};
 
-/// Lines of the conversation that are simply printed; more go to the pager.
+/// The longest conversation, in lines, that is printed; a longer one goes to the pager.
 const PRINTED: usize = 40;
 
-/// Takes entries out of the conversation, or back in: all of them or, when one cannot be, none.
+/// Hides entries from the conversation, or restores them: all of them or, when one cannot be, none.
 pub(super) async fn hide(
     record: RecordHandle,
     lines: Vec<RangeInclusive<u32>>,
@@ -44,7 +44,7 @@ pub(super) async fn hide(
     effects
 }
 
-/// Puts something of the conversation into the clipboard.
+/// Copies a part of the conversation to the clipboard.
 pub(super) async fn copy(record: RecordHandle, copied: CopyTarget, number: u32) -> Vec<Effect> {
     let dialog = record.dialog().await;
     let (what, text) = match copied {
@@ -72,7 +72,6 @@ pub(super) async fn copy(record: RecordHandle, copied: CopyTarget, number: u32) 
     vec![Effect::RequestEditor(EditorRequest::Copy { what, text })]
 }
 
-/// Sends the last prompt once more.
 pub(in crate::session) async fn repeat(record: RecordHandle) -> Vec<Effect> {
     let dialog = record.dialog().await;
     let Some(last) = dialog.last_exchange() else {
@@ -84,12 +83,12 @@ pub(in crate::session) async fn repeat(record: RecordHandle) -> Vec<Effect> {
     effects
 }
 
-/// An answer as it is shown.
+/// Renders a stored answer as it is shown.
 fn answer(stored: &str) -> String {
     display_form(stored).trim_end().to_owned()
 }
 
-/// Tells the conversation so far; a long one in the pager.
+/// Shows the conversation so far; a long one in the pager.
 pub(super) async fn show_history(record: RecordHandle) -> Vec<Effect> {
     let text = conversation(&record.dialog().await);
     if text.is_empty() {
@@ -101,7 +100,8 @@ pub(super) async fn show_history(record: RecordHandle) -> Vec<Effect> {
     }
 }
 
-/// The In numbers of entries meant by `lines`; a number alone must be one, a range must hold one.
+/// Returns the In numbers of the entries that `lines` selects; a single number must be an entry, a range must hold
+/// one.
 fn chosen(dialog: &Dialog, lines: &[RangeInclusive<u32>], own: u32) -> Result<Vec<u32>, String> {
     let mut chosen = Vec::new();
     for range in lines {
@@ -175,7 +175,7 @@ fn no_entry(dialog: &Dialog, line: u32, own: u32) -> String {
     }
 }
 
-/// Everything in order: inputs with their numbers, what they showed, answers as they are shown.
+/// Renders all entries in order: inputs with their numbers, outputs, answers.
 fn conversation(dialog: &Dialog) -> String {
     let mut text = String::new();
     let mut prompts = dialog.prompts.iter().peekable();

@@ -1,8 +1,8 @@
 //! `undo` and `retry`: removes the last exchange from the conversation, or those a prompt replaces; the interpreter
-//! steps back with it if the user agrees.
+//! steps back as well if the user agrees.
 //!
 //! Invariant: where cells of an undone exchange keep their effects in the interpreter, a notice says so, with the
-//! reason and the remedy; no answer of the user is guessed, and an interrupt at the question undoes nothing.
+//! reason and the remedy; the user's answer is never assumed, and an interrupt at the question undoes nothing.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -22,10 +22,10 @@ use crate::session::undo::{InterpreterSessions, UndoFollowUp, UndoRequest};
 
 const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
 
-/// Characters of a prompt that name it in a line.
+/// Characters of a prompt that identify it in a line.
 const NAMED: usize = 60;
 
-/// Takes the last exchange back; `ran_for` tells the agent's cells with their prompts.
+/// Undoes the last exchange; `ran_for` maps the agent's cells to their prompts.
 pub(super) async fn undo_last(
     record: RecordHandle,
     then: UndoFollowUp,
@@ -44,7 +44,7 @@ pub(super) async fn undo_last(
     offer(request)
 }
 
-/// A prompt is to replace the exchange at `line` and all that came after.
+/// Replaces the exchange at `line`, and all that came after, by a prompt.
 pub(in crate::session) async fn replace(
     record: RecordHandle,
     line: u32,
@@ -67,7 +67,7 @@ fn offer(request: UndoRequest) -> Vec<Effect> {
     }
 }
 
-/// The cells of the conversation from the first one that the exchanges at `lines` ran.
+/// Returns the cells of the conversation, starting at the first one that the exchanges at `lines` ran.
 fn over(
     dialog: &Dialog,
     lines: RangeInclusive<u32>,
@@ -108,7 +108,7 @@ pub(in crate::session) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> 
     vec![hide, Effect::Emit(TextEvent::Text(text).into())]
 }
 
-/// The same, with a notice that the interpreter stays where it is.
+/// As `remove_exchange`, with a notice that the interpreter is unchanged.
 pub(in crate::session) fn remove_exchange_only(request: &UndoRequest, why: &str) -> Vec<Effect> {
     let note = format!("the interpreter keeps what {} did{why}", request.ran());
     let mut all = emit(Notice::note(note));
@@ -134,7 +134,7 @@ pub(in crate::session) async fn on_checkpoints(
     remove_exchange_only(&request, &format!(": {why}"))
 }
 
-/// Why the interpreter cannot step back over it.
+/// Returns why the interpreter cannot step back over the exchange.
 fn why_no_step_back(
     there: &Checkpoints,
     sessions: &InterpreterSessions,
@@ -154,7 +154,7 @@ fn why_no_step_back(
     Some(format!("there is no checkpoint before In [{first}]: {why}"))
 }
 
-/// The effects of a step back that the user agreed to.
+/// Returns the effects of a step back that the user agreed to.
 pub(in crate::session) async fn on_stepped(
     told: oneshot::Receiver<RuntimeReply>,
     wish: CheckpointRequest,

@@ -1,5 +1,5 @@
-//! Carries out external calls, as jobs of their own or inside the running turn, and the calls of the user's cells: a
-//! prompt or a tool that is active while the cell is suspended.
+//! Carries out external calls, as jobs of their own or inside the running turn, and the host calls of the user's
+//! cells: a prompt or a tool that is active while the cell is suspended.
 
 use std::time::Instant;
 
@@ -50,7 +50,7 @@ impl Session {
         }
     }
 
-    /// The turn that runs takes the call as one of its agent.
+    /// Hands the call to the running turn, as one of its agent's.
     fn on_inside_call(&mut self, call: ExternalCall, out: RunSender) {
         let Some(turn) = self.agent_turns.running() else {
             return refused(&out, "the session is between two turns: try again");
@@ -62,13 +62,12 @@ impl Session {
         self.on_prompt(PromptEvent::Agent(AgentEvent::ToolCalled { turn, call }));
     }
 
-    /// A turn begins that offers these.
     pub(in crate::session) fn set_offered_tools(&mut self, tools: &[ToolSpec]) {
         self.external_calls.offered = tools.to_vec();
         self.shared.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// A reply of the turn; gives it back when it is for the agent.
+    /// Sends a reply of the turn to its caller; returns the reply when it is for the agent.
     pub(in crate::session) fn route_reply(&mut self, reply: AgentReply) -> Option<AgentReply> {
         let AgentReply::ToolResult {
             call,
@@ -91,14 +90,13 @@ impl Session {
         None
     }
 
-    /// The turn is over: refuses the calls it has not run.
     pub(in crate::session) fn refuse_inside_calls(&mut self) {
         for (_, out) in self.external_calls.inside_calls.drain() {
             refused(&out, "the turn is over");
         }
     }
 
-    /// The caller no longer wants the result.
+    /// Cancels a call whose caller no longer wants the result.
     fn cancel_external_call(&mut self, id: u64) {
         let inside = inside_id(id);
         if let Some(out) = self.external_calls.inside_calls.remove(&inside) {
@@ -142,7 +140,6 @@ impl Session {
         }
     }
 
-    /// Code of the user's runtime asks for something.
     pub(in crate::session) fn on_code_call(&mut self, id: Option<RequestId>, call: HostCall) {
         if let Some(why) = schema_error(&call.request) {
             self.reply_to_code(call.call, HostReply::Refused(why));
@@ -154,7 +151,7 @@ impl Session {
         }
     }
 
-    /// Code no longer waits for a call.
+    /// Cancels a call that the code no longer waits for.
     pub(in crate::session) fn on_code_call_cancelled(&mut self, call: u64) {
         if self.cell_calls.drop_waiting(call) {
             return;
@@ -165,14 +162,14 @@ impl Session {
         }
     }
 
-    /// The cell that asked has ended: so does what it asked for.
+    /// Ends the calls of a suspended cell that has ended.
     pub(in crate::session) fn on_suspended_cell_end(&mut self) {
         if !self.cell_calls.cell_ended() {
             return;
         }
         self.on_scheduler(SchedulerEvent::Interrupted);
         if self.scheduler.has_suspended() {
-            // Code of its tools was interrupted: nothing waits for it.
+            // The code of its tools was interrupted: nothing waits for it.
             self.on_agent_code_end();
             self.tool_runner.abandon();
             match self.scheduler.active() {
@@ -187,7 +184,7 @@ impl Session {
         self.runtimes.user.notify(reply);
     }
 
-    /// The call of the cell is over: the cell is active again, then its next call.
+    /// Makes the cell active again once its call is over, then starts its next call.
     pub(in crate::session) fn resume_cell(&mut self) {
         self.shared.changes.send_modify(|changes| *changes += 1);
         self.outputs.save(self.out_or_background());
@@ -248,7 +245,7 @@ impl Session {
             told: None,
         };
         self.scheduler.start(holder, out);
-        // The user calls it, by code: what the agent may work with says nothing of that.
+        // The user calls this, by code: restrictions on the agent's tools do not apply.
         let offer = ToolOffer {
             python: true,
             run_cells: true,
@@ -299,7 +296,7 @@ impl Session {
         self.finish_current();
     }
 
-    /// Sends an event to the caller of the active call, where a front-end shows the call.
+    /// Publishes an event to the caller of the active call, where a front-end shows the call.
     pub(in crate::session) fn notify_caller(&self, event: impl Into<SessionEvent>) {
         if let Some(ActiveJob::Call {
             told: Some((back, ..)),
@@ -310,19 +307,19 @@ impl Session {
         }
     }
 
-    /// Collects the tools that can be called: the record is read first.
+    /// Collects the callable tools; reads the record first.
     fn find_tools(&mut self, answer: oneshot::Sender<Toolset>) {
         let (record, inbox) = (self.record.clone(), self.inbox.clone());
         let skills = self.skill_registry.ready();
         tokio::spawn(async move {
             skills.await;
             let dialog = Box::new(record.dialog().await);
-            // A session that has ended wants nothing any more.
+            // Fails when the session has ended.
             let _ = inbox.send(Command::External(ExternalRequest::ToolsIn(dialog, answer)));
         });
     }
 
-    /// Then looks up the user's functions; while a job is active, the functions of the last look-up count.
+    /// Looks up the user's functions next; while a job is active, uses those of the last look-up.
     fn tools_in(&mut self, dialog: &Dialog, answer: oneshot::Sender<Toolset>) {
         let offer = ToolOffer::current(&self.choices, &self.runtimes.user, &self.skill_registry);
         let mut toolset = Toolset {
@@ -359,7 +356,7 @@ impl Session {
     }
 }
 
-/// The receiver may be gone.
+/// Fails when the caller has gone.
 fn told(answer: oneshot::Sender<Toolset>, mut toolset: Toolset, functions: Vec<ToolSpec>) {
     toolset.tools.extend(functions);
     let _ = answer.send(toolset);

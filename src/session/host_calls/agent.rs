@@ -1,9 +1,9 @@
 //! Calls of code that the agent runs, in the middle of its turn: the active one and the queue.
 //!
-//! The turn waits for its code and cannot answer it: a question is answered beside the turn, without the conversation
-//! and without tools; a tool runs in a toolbox of its own and runs no cell, which would wait for the cell that asks.
-//! `kernels/driver.rs` does both. Invariants: one call at a time, in order; each is replied to once, unless its code
-//! has ended or it was cancelled; the active call ends with the code.
+//! The turn waits for its code and cannot answer it: a question is answered beside the turn, without the
+//! conversation and without tools; a tool runs in a `ToolRunner` of its own and runs no cell, which would wait for
+//! the cell that asks. `kernels/driver.rs` does both. Invariants: one call at a time, in order; each is replied to
+//! once, unless its code has ended or it was cancelled; the active call ends with the code.
 
 use std::collections::VecDeque;
 
@@ -17,32 +17,30 @@ use crate::schema::AnswerSchema;
 use crate::session::runtimes::RuntimeRole;
 use crate::session::tools::ToolRunner;
 
-/// Calls of tools here have numbers that those of the agent never reach.
+/// Ids of tool calls here start above any id that the agent's calls reach.
 const FIRST_CALL: u64 = 1 << 32;
 
-/// The calls of the code that runs for the agent.
 pub(in crate::session) struct AgentHostCalls {
     pub(in crate::session) active: Option<ActiveAgentCall>,
     waiting: VecDeque<(RuntimeRole, HostCall)>,
     numbers: u64,
-    /// Runs the tools of these calls.
     pub(in crate::session) tool_runner: ToolRunner,
 }
 
 pub(in crate::session) struct ActiveAgentCall {
     pub(in crate::session) number: u64,
-    /// Whose code has called.
+    /// The runtime whose code called.
     pub(in crate::session) role: RuntimeRole,
     pub(in crate::session) call: u64,
-    /// As it is shown.
+    /// As shown.
     title: String,
     pub(in crate::session) schema: Option<AnswerSchema>,
-    /// Ends the question when it is dropped.
+    /// Dropping this ends the question.
     pub(in crate::session) asked: Option<oneshot::Sender<()>>,
 }
 
 impl ActiveAgentCall {
-    /// How it stands, for the answer it is part of.
+    /// Returns the state of the call, for the answer that the call is part of.
     pub(in crate::session) fn activity(&self, status: WorkStatus, said: &str) -> Activity {
         Activity {
             id: format!("code-{}", self.number),
@@ -58,7 +56,6 @@ impl ActiveAgentCall {
         }
     }
 
-    /// How it ended.
     pub(in crate::session) fn ended(&self, reply: &HostReply) -> Activity {
         match reply {
             HostReply::Value(Value::String(said)) => self.activity(WorkStatus::Done, said),
@@ -130,7 +127,7 @@ impl AgentHostCalls {
         }
     }
 
-    /// Cancels all calls.
+    /// Cancels all calls; returns the active one.
     pub(in crate::session) fn clear(&mut self) -> Option<ActiveAgentCall> {
         self.waiting.clear();
         self.finish()

@@ -1,8 +1,8 @@
-//! Calls of the user's cells: the active one and the queue.
+//! Host calls of the user's cells: the active one and the queue.
 //!
-//! A cell that asks is suspended beneath the prompt or tool it asked for; `external_calls/driver.rs` runs that.
-//! Invariants: one call at a time, in order; each is replied to once, unless its cell has ended or it was cancelled;
-//! when the user stops one, all calls of the cell are stopped.
+//! A cell that calls is suspended beneath the prompt or tool it called for; `external_calls/driver.rs` runs that.
+//! Invariants: one call at a time, in order; each is replied to once, unless its cell has ended or it was
+//! cancelled; when the user stops one, all calls of the cell are stopped.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,7 +16,6 @@ use crate::schema::AnswerSchema;
 use crate::session::events::{AfterEvent, AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 use crate::session::tool_return::ToolReturn;
 
-/// The calls of the cell that runs.
 #[derive(Default)]
 pub(in crate::session) struct CellHostCalls {
     active: Option<ActiveHostCall>,
@@ -24,28 +23,25 @@ pub(in crate::session) struct CellHostCalls {
 }
 
 pub(in crate::session) struct FinishedCall {
-    /// The end of a prompt that was not sent, which had none yet.
+    /// The end of a prompt that was not sent and therefore had no end yet.
     pub(in crate::session) told: Option<EndEvent>,
-    /// The calls with their replies.
     pub(in crate::session) replies: Vec<(u64, HostReply)>,
-    /// The user has stopped it, and nobody waits whom a reply would stop: the code is interrupted.
+    /// The user stopped the call and no waiting code would get the reply: interrupt the code.
     pub(in crate::session) interrupts: bool,
 }
 
 struct ActiveHostCall {
     call: u64,
-    /// Cancelled.
+    /// The call was cancelled.
     off: bool,
-    /// The texts of the answer.
     said: Vec<String>,
-    /// How its turn ended, once it has.
+    /// How the call's turn ended; `None` while it goes on.
     outcome: Option<TurnOutcome>,
-    /// Why it was not sent.
     refused: Option<String>,
-    /// The tool it is, with what it was given.
+    /// Name and arguments, where the call is for a tool.
     tool: Option<(String, Value)>,
     returned: Option<HostReply>,
-    /// The code that waits can do nothing else meanwhile.
+    /// The calling code blocks until the reply.
     waits: bool,
     schema: Option<AnswerSchema>,
 }
@@ -73,7 +69,6 @@ impl ActiveHostCall {
         }
     }
 
-    /// The end of a prompt that was not sent.
     fn unsent(&self) -> Option<EndEvent> {
         if self.outcome.is_some() {
             return None;
@@ -90,7 +85,6 @@ impl ActiveHostCall {
         })
     }
 
-    /// The reply to the code.
     fn reply(&self) -> HostReply {
         if let Some(returned) = &self.returned {
             return returned.clone();
@@ -107,8 +101,8 @@ impl ActiveHostCall {
     }
 }
 
-/// The answer that code is told: all of its text, and the last of it, as JSON that fits the schema where it does; else
-/// what of it does not.
+/// Returns the reply for code: the whole answer and its last text, as JSON where a schema was given and the text
+/// fits it; else why the text does not fit.
 pub(in crate::session) fn answered(
     text: &str,
     last: &str,
@@ -123,7 +117,7 @@ pub(in crate::session) fn answered(
     HostReply::Value(told)
 }
 
-/// Why the schema of a call cannot be used.
+/// Returns why the schema of a call cannot be used.
 pub(in crate::session) fn schema_error(wish: &HostRequest) -> Option<String> {
     match wish {
         HostRequest::Ask {
@@ -140,12 +134,11 @@ fn text_of(failure: &AgentFailure) -> String {
 }
 
 impl CellHostCalls {
-    /// A call of the cell that runs.
     pub(in crate::session) fn enqueue(&mut self, call: HostCall) {
         self.waiting.push_back(call);
     }
 
-    /// The cell has ended: cancels its calls. True when one is active.
+    /// Cancels the calls of a cell that has ended; returns true when one was active.
     pub(in crate::session) fn cell_ended(&mut self) -> bool {
         self.waiting.clear();
         self.cancel(None)
@@ -169,7 +162,7 @@ impl CellHostCalls {
                     took,
                 }))
             }
-            // Its text is the cell's; the editor has nothing of it.
+            // The text belongs to the cell, not to the editor.
             SessionEvent::After(AfterEvent::Refill(_) | AfterEvent::Replace(_)) => None,
             SessionEvent::Notice(notice) if notice.warning && at.refused.is_none() => {
                 at.refused = Some(notice.message);
@@ -179,14 +172,14 @@ impl CellHostCalls {
         }
     }
 
-    /// The texts of the answer.
     pub(in crate::session) fn set_answer(&mut self, said: &[String]) {
         if let Some(at) = &mut self.active {
             at.said = said.to_vec();
         }
     }
 
-    /// The tool that is called returned, or was `stopped`: what is shown of it; `None`: no cell has called it.
+    /// Stores the result of the called tool, or that the tool was `stopped`; returns what to show of it, `None`
+    /// when no cell called it.
     pub(in crate::session) fn tool_returned(
         &mut self,
         result: &ToolReturn,

@@ -31,13 +31,12 @@ use crate::session::tool_return::ToolReturn;
 use crate::session::tools::{NESTED_CELLS, RUN_CELLS, ToolEvent, ToolOffer};
 use crate::text::counted;
 
-/// The system prompt of a question beside the turn.
 const INSTRUCTIONS: &str = "\
 A program asks you for one answer, which it goes on with. You have no tools and see nothing but the question. Answer \
 with what was asked for and nothing else.";
 
 impl Session {
-    /// Finds the place a call wants its cells to run at, and the kernel there; [`ToolEvent::KernelOpened`] comes.
+    /// Finds the directory that a call asks for and the kernel there; [`ToolEvent::KernelOpened`] follows.
     pub(in crate::session) fn open_kernel(&mut self, opening: KernelPlacement) {
         let (call, inbox) = (self.tool_runner.call_id(), self.inbox.clone());
         let place = match &opening.cwd {
@@ -45,7 +44,7 @@ impl Session {
             None => self.cwd.clone(),
         };
         tokio::task::spawn_blocking(move || {
-            // The session may have ended.
+            // Fails when the session has ended.
             let _ = inbox.send(Command::DirectoryChecked(
                 call,
                 opening,
@@ -54,7 +53,6 @@ impl Session {
         });
     }
 
-    /// The place was checked at.
     pub(in crate::session) fn kernel_at(
         &mut self,
         opening: &KernelPlacement,
@@ -96,7 +94,7 @@ impl Session {
         self.runtimes.add(number, planned);
     }
 
-    /// Ends the idle kernels, then starts this one again; false when none was idle.
+    /// Ends the idle kernels, then starts this one again; returns false when none was idle.
     fn evict_for(&mut self, number: u32) -> bool {
         let Some((wish, ends)) = self.kernels.evict_idle(number) else {
             return false;
@@ -112,13 +110,13 @@ impl Session {
         let inbox = self.inbox.clone();
         tokio::task::spawn_blocking(move || {
             drop(ending);
-            // The session may have ended.
+            // Fails when the session has ended.
             let _ = inbox.send(Command::KernelsEvicted(number, wish));
         });
         true
     }
 
-    /// The idle kernels have ended.
+    /// Starts the kernel again once the idle ones have ended.
     pub(in crate::session) fn start_kernel_again(&mut self, number: u32, wish: &KernelRequest) {
         if self.kernels.has(number) {
             self.start_kernel(number, wish);
@@ -165,7 +163,7 @@ impl Session {
             }
             RuntimeEvent::Replied { id, answer } => self.on_answer(role, id, answer),
             RuntimeEvent::RecordRequested { call, .. } => {
-                // Code of the agent's own reads nobody's record.
+                // The agent's kernels do not get the record's address.
                 if let Some(runtime) = self.runtimes.of(role) {
                     runtime.notify(RuntimeRequest::ReplyRecord { call, place: None });
                 }
@@ -192,13 +190,12 @@ impl Session {
         self.end_kernels(ends);
     }
 
-    /// Ends those that have done nothing for long.
     pub(in crate::session) fn sweep_kernels(&mut self) {
         let ends = self.kernels.sweep(Instant::now());
         self.end_kernels(ends);
     }
 
-    /// Ends all of them; the session they were kept for is over.
+    /// Ends all kernels, with the session they were kept for.
     pub(in crate::session) fn end_all_kernels(&mut self) {
         self.release_kernel();
         let ends = self.kernels.clear();
@@ -208,13 +205,12 @@ impl Session {
     fn end_kernels(&mut self, numbers: Vec<u32>) {
         for number in numbers {
             if let Some(runtime) = self.runtimes.remove(number) {
-                // An interpreter may take two seconds to leave.
+                // An interpreter may take two seconds to exit.
                 tokio::task::spawn_blocking(move || drop(runtime));
             }
         }
     }
 
-    /// Code of the agent asks for something.
     pub(in crate::session) fn on_agent_code_call(
         &mut self,
         role: RuntimeRole,
@@ -232,7 +228,7 @@ impl Session {
         }
     }
 
-    /// Code of the agent no longer waits for a call.
+    /// Cancels a call that the agent's code no longer waits for.
     pub(in crate::session) fn on_agent_code_call_cancelled(
         &mut self,
         role: RuntimeRole,
@@ -244,14 +240,14 @@ impl Session {
         }
     }
 
-    /// The code has ended, or nobody waits for it: so does what it asked for.
+    /// Cancels the calls of code that has ended or that nobody waits for.
     pub(in crate::session) fn on_agent_code_end(&mut self) {
         if let Some(at) = self.agent_calls.clear() {
             self.on_call_cancelled(&at);
         }
     }
 
-    /// Closes its question and shows it as interrupted.
+    /// Closes the call's question and shows the call as interrupted.
     fn on_call_cancelled(&mut self, at: &ActiveAgentCall) {
         self.on_approval(ApprovalEvent::Cancelled(ApprovalRequester::Tool(
             ToolCaller::Code,
@@ -265,7 +261,7 @@ impl Session {
         }
     }
 
-    /// Shown, and kept with the answer where there is one.
+    /// Shows an activity, and stores it with the answer where there is one.
     fn show_of_code(&mut self, activity: Activity) {
         match self.agent_turns.running() {
             Some(turn) => {
@@ -278,7 +274,7 @@ impl Session {
         }
     }
 
-    /// The call in hand is over: its code goes on, and its next call begins.
+    /// Replies to the active call; its code goes on, and its next call begins.
     fn finish_agent_call(&mut self, reply: HostReply) {
         let Some(at) = self.agent_calls.finish() else {
             return;
@@ -325,7 +321,6 @@ impl Session {
         (!tools.is_empty()).then_some(none)
     }
 
-    /// Asks the agent beside its turn.
     fn consult(&mut self, prompt: String, schema: Option<serde_json::Value>) {
         let (open, closed) = oneshot::channel::<()>();
         let Some(at) = &mut self.agent_calls.active else {
@@ -360,14 +355,13 @@ impl Session {
                         message: "the agent is gone".to_owned(),
                         hints: Vec::new(),
                     });
-                    // The session may have ended.
+                    // Fails when the session has ended.
                     let _ = inbox.send(Command::Consulted(number, told.unwrap_or_else(gone)));
                 }
             }
         });
     }
 
-    /// The agent has answered beside its turn.
     pub(in crate::session) fn on_consulted(&mut self, number: u64, told: ConsultReply) {
         if self.agent_calls.active.as_ref().map(|at| at.number) != Some(number) {
             return;
@@ -389,7 +383,7 @@ impl Session {
         self.finish_agent_call(reply);
     }
 
-    /// Begins a tool that code of the agent calls: what the turn offers, but no cells.
+    /// Begins a tool call of the agent's code: any tool that the turn offers, but no cells.
     fn begin_agent_tool(&mut self, call: ToolCall) {
         let name = call.name.clone();
         if name == RUN_CELLS {
@@ -410,7 +404,6 @@ impl Session {
         }
     }
 
-    /// The tool that code of the agent has called is over.
     pub(in crate::session) fn on_agent_tool_return(&mut self, result: ToolReturn) {
         let ToolReturn { success, text, .. } = result;
         self.finish_agent_call(match success {
@@ -423,7 +416,7 @@ impl Session {
     }
 }
 
-/// The directory itself, or why it is none.
+/// Returns the directory, or why it cannot be used.
 fn check_directory(place: &Path) -> CheckedDirectory {
     let shown = place.display();
     match place.canonicalize() {

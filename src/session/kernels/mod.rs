@@ -17,71 +17,63 @@ use std::time::{Duration, Instant};
 
 use crate::agent::Sandbox;
 
-/// Kernels that are kept while they do nothing.
 const MOST_IDLE: usize = 4;
-/// How long one is kept that does nothing.
 const IDLE_LIMIT: Duration = Duration::from_secs(5 * 60);
-/// Two deaths within this time stop it.
+/// A kernel that dies twice within this time is not started again before it is over.
 const WINDOW: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KernelChoice {
-    /// The user's interpreter.
     Live,
-    /// The agent's own, kept for the session.
+    /// A kernel of the agent's, kept for the session.
     Scratch,
-    /// One for this call.
+    /// A new kernel, for this call only.
     Fresh,
     /// A copy of the user's interpreter, kept for the turn.
     Copy,
 }
 
-/// The kernel and place that a call asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KernelPlacement {
     pub which: KernelChoice,
-    /// Where, as the agent wrote it; `None`: where the user is.
+    /// The directory as the agent wrote it; `None` is the user's directory.
     pub cwd: Option<String>,
-    /// Without what it holds.
+    /// Start the kernel anew, without its variables.
     pub reset: bool,
 }
 
-/// A place for cells, looked at: the directory itself, or why it is none.
+/// The directory for a call's cells, or why it cannot be used.
 pub(super) type CheckedDirectory = Result<PathBuf, String>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelRequest {
-    /// Where its code runs.
     pub cwd: PathBuf,
     pub sandbox: Sandbox,
 }
 
-/// A kernel that is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OpenedKernel {
-    /// `None`: the user's interpreter.
+    /// `None` is the user's interpreter.
     pub number: Option<u32>,
     pub cwd: PathBuf,
-    /// Why nothing keeps its code from changing things, where that was to be kept.
+    /// Why the code is not confined, where it should be.
     pub unprotected: Option<String>,
-    /// How the kernel before this one ended, with its variables.
+    /// How the previous kernel ended, losing its variables.
     pub lost: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lease {
-    /// One that is up.
     Up(OpenedKernel),
-    /// One that comes up.
     Starting,
-    /// This one is to be started; [`Kernels::up`] follows.
+    /// Start this kernel; [`Kernels::up`] follows.
     Start(u32),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Kernels {
     all: BTreeMap<u32, Kernel>,
-    /// The one that the call in hand has.
+    /// The kernel leased to the call in progress.
     leased: Option<u32>,
     last: u32,
 }
@@ -89,23 +81,23 @@ pub(super) struct Kernels {
 #[derive(Debug)]
 struct Kernel {
     request: KernelRequest,
-    /// Ends with its call.
+    /// The kernel ends with its call.
     fresh: bool,
-    /// `Some` once it takes cells; inside, why nothing confines its code.
+    /// `Some` once the kernel takes cells; inside, why its code is not confined.
     up: Option<Option<String>>,
-    /// When it was used last.
     used: Instant,
     deaths: Vec<Instant>,
-    /// How the interpreter before this one ended, until that is reported.
+    /// How the previous interpreter ended, until that is reported.
     lost: Option<String>,
     /// Died, with no restart under way.
     gone: bool,
-    /// There was no room for it once.
+    /// Idle kernels were ended once to make room for this one.
     evicted_for: bool,
 }
 
 impl Kernels {
-    /// A kernel for the call in hand; and those that end for it. `reset`: without what it holds.
+    /// Leases a kernel to the call in progress; returns the kernels to end for it. `reset`: start anew, without its
+    /// variables.
     pub(super) fn lease(
         &mut self,
         request: KernelRequest,
@@ -173,7 +165,6 @@ impl Kernels {
         self.last
     }
 
-    /// Those at rest that are too many, forgotten.
     fn too_many(&mut self) -> Vec<u32> {
         let mut idle: Vec<(Instant, u32)> = self.idle().collect();
         idle.sort();
@@ -197,21 +188,21 @@ impl Kernels {
         gone
     }
 
-    /// A kernel came up; what a call that waits for it gets.
+    /// Takes the start of a kernel; returns the kernel if the call in progress waits for it.
     pub(super) fn up(&mut self, number: u32, unprotected: Option<String>) -> Option<OpenedKernel> {
         let kernel = self.all.get_mut(&number)?;
         kernel.up = Some(unprotected);
         (self.leased == Some(number)).then(|| kernel.opened(number))
     }
 
-    /// A kernel could not be started, and is no more; true when the call in hand waits for it.
+    /// Removes a kernel that could not be started; returns true when the call in progress waits for it.
     pub(super) fn failed(&mut self, number: u32) -> bool {
         self.all.remove(&number);
         self.leased.take_if(|leased| *leased == number).is_some()
     }
 
-    /// There was no room for a kernel: what it is to be, and those at rest, which end for it; `None`: that has been
-    /// tried, or none is at rest.
+    /// Takes a failed start for lack of room; returns the kernel's request and the idle kernels to end. `None`:
+    /// that was tried before, or none is idle.
     pub(super) fn evict_idle(&mut self, number: u32) -> Option<(KernelRequest, Vec<u32>)> {
         let kernel = self.all.get_mut(&number)?;
         let request = kernel.request.clone();
@@ -228,7 +219,7 @@ impl Kernels {
         self.all.contains_key(&number)
     }
 
-    /// A kernel died; `counts`: by itself. `gone`: nothing starts another one before it is leased.
+    /// Takes the death of a kernel. `counts`: it died by itself. `gone`: no restart before the next lease.
     pub(super) fn died(&mut self, number: u32, how: &str, counts: bool, gone: bool, now: Instant) {
         if let Some(kernel) = self.all.get_mut(&number) {
             kernel.up = None;
@@ -238,7 +229,7 @@ impl Kernels {
         }
     }
 
-    /// The call in hand needs its kernel no longer: those that end.
+    /// Ends the lease of the call in progress; returns the kernels to end.
     pub(super) fn release(&mut self, now: Instant) -> Vec<u32> {
         let Some(number) = self.leased.take() else {
             return Vec::new();
@@ -253,19 +244,19 @@ impl Kernels {
         }
     }
 
-    /// When [`Kernels::sweep`] has something to do.
+    /// Returns the time of the next [`Kernels::sweep`].
     pub(super) fn due(&self) -> Option<Instant> {
         self.idle().map(|(used, _)| used + IDLE_LIMIT).min()
     }
 
-    /// Those that have done nothing for too long.
+    /// Removes and returns the kernels that have been idle for too long.
     pub(super) fn sweep(&mut self, now: Instant) -> Vec<u32> {
         let old = self.idle().filter(|(used, _)| *used + IDLE_LIMIT <= now);
         let old: Vec<u32> = old.map(|(_, number)| number).collect();
         self.forget(old.into_iter())
     }
 
-    /// All that do nothing: their descriptors are needed.
+    /// Removes and returns all idle kernels: their descriptors are needed.
     pub(super) fn clear(&mut self) -> Vec<u32> {
         let idle: Vec<u32> = self.idle().map(|(_, number)| number).collect();
         self.forget(idle.into_iter())
@@ -273,7 +264,7 @@ impl Kernels {
 }
 
 impl Kernel {
-    /// How the one before ended is reported once.
+    /// Reports the end of the previous kernel once.
     fn opened(&mut self, number: u32) -> OpenedKernel {
         OpenedKernel {
             number: Some(number),
@@ -285,7 +276,7 @@ impl Kernel {
 }
 
 impl OpenedKernel {
-    /// The user's own, at this place.
+    /// The user's interpreter, in this directory.
     pub(super) fn live(cwd: PathBuf) -> Self {
         OpenedKernel {
             number: None,

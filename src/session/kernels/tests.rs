@@ -1,4 +1,4 @@
-//! Which kernel a call gets, and which go, as tables.
+//! The kernel that a call gets, and the kernels that are ended, as tables.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn request(cwd: &str) -> KernelRequest {
     }
 }
 
-/// Lends one and says that it is up: its number, and those that ended.
+/// Leases a kernel and reports it started; returns its number, and those that ended.
 fn lease(
     kernels: &mut Kernels,
     request: KernelRequest,

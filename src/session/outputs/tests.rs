@@ -1,4 +1,4 @@
-//! What is cut and how it is read again.
+//! How outputs are cut, and how the agent reads the rest.
 
 use super::*;
 use crate::dialog::CellEntry;
@@ -160,8 +160,7 @@ fn of_more_than_is_kept_the_sizes_are_true_and_both_ends_are_there() {
             grouped(characters as u64 - 13)
         )
     );
-    // What is missing is said by whoever comes to it, from before and from within.
-    // A line has 14 bytes and 13 characters.
+    // A gap is reported by reads that reach it, from before and from within. A line has 14 bytes and 13 characters.
     let from = MOST_BYTES / 2 / 14 * 13 - 1_000;
     let before = read(
         &outputs,

@@ -30,7 +30,6 @@ pub(in crate::session) enum PromptEvent {
     SideUsage(Usage),
     /// No code of the turn runs any more.
     ToolsStopped,
-    /// The user pressed Ctrl-C.
     Interrupted,
     /// Save the answer so far if due.
     Tick,
@@ -48,11 +47,9 @@ pub(in crate::session) enum PromptEffect {
     /// Ask whether to send the prompt without its pictures: the reasons why they cannot be sent.
     /// [`PromptEvent::PictureQuestionAnswered`] follows.
     AskAboutPictures(Vec<String>),
-    /// Withdraw that question.
     WithdrawPictureQuestion,
     /// Interrupt the evaluation of the prompt's references.
     InterruptRuntime,
-    /// Record that the prompt is sent.
     RecordStart(PromptStart),
     StartTurn(Box<TurnRequest>),
     /// An effect of the turn; never [`TurnEffect::End`].
@@ -61,7 +58,6 @@ pub(in crate::session) enum PromptEffect {
     SaveAnswer(String),
     /// Withdraw questions and cancel tool calls; [`PromptEvent::ToolsStopped`] follows when no code of the turn runs.
     CancelTools,
-    /// Record the outcome.
     RecordEnd(Box<PromptOutcome>),
     /// The prompt is over: the scheduler may start the next job.
     Done,
@@ -73,14 +69,12 @@ pub(in crate::session) struct PromptOutcome {
     pub outcome: TurnOutcome,
     /// `None` when the prompt was interrupted before it was sent.
     pub exchange: Option<CompletedExchange>,
-    /// Tokens, when the agent reported them.
     pub usage: Option<Usage>,
 }
 
 /// The prompt as sent, and the answer.
 #[derive(Debug)]
 pub(in crate::session) struct CompletedExchange {
-    /// The prompt, without its dot.
     pub prompt: String,
     /// The answer in its stored form.
     pub stored: String,
@@ -92,7 +86,6 @@ pub(in crate::session) struct CompletedExchange {
     pub sent: Option<String>,
 }
 
-/// Session state that a prompt may read.
 pub(in crate::session) struct PromptContext<'a> {
     pub now: Instant,
     pub outputs: &'a Outputs,

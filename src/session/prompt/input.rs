@@ -15,19 +15,16 @@ use crate::session::outputs::{OutputKind, Outputs};
 const WHOLE_FILE: usize = 100_000;
 
 pub(super) struct PromptInput {
-    /// `n` of `In [n]`.
     pub(super) line: u32,
     /// As typed, without the dot.
     pub(super) text: String,
-    /// Files and other context, sent before the prompt.
     pub(super) attached: Vec<InputPart>,
-    /// JSON schema for the answer.
     pub(super) schema: Option<serde_json::Value>,
     /// The functions to offer for a prompt whose references are not evaluated; `None` for a typed prompt.
     pub(super) verbatim: Option<Vec<String>>,
     /// The evaluated references; sent before the context and recorded with the prompt.
     pub(super) expansion: Expansion,
-    /// In numbers that the prompt replaces; taken out of the conversation only when its turn has not failed.
+    /// In numbers that the prompt replaces; removed from the conversation only when its turn has not failed.
     pub(super) replaces: Option<RangeInclusive<u32>>,
     /// Show this preview instead of sending.
     pub(super) preview: Option<Preview>,

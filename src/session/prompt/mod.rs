@@ -164,7 +164,6 @@ impl Prompt {
         self
     }
 
-    /// `n` of `In [n]`.
     pub(super) fn line(&self) -> u32 {
         self.input.line
     }
@@ -173,12 +172,10 @@ impl Prompt {
         self.asks
     }
 
-    /// The In numbers that the prompt takes out of the conversation.
     pub(super) fn replaced_lines(&self) -> Option<RangeInclusive<u32>> {
         self.input.replaces.clone()
     }
 
-    /// The files that the prompt's text names.
     pub(super) fn named_files(&self) -> Vec<FileReference> {
         file_references(&self.input.reference_text())
     }
@@ -270,7 +267,6 @@ impl Prompt {
         }
     }
 
-    /// Applies the progress of the preparation.
     fn on_progress<'a>(
         &mut self,
         (progress, mut actions): (PreparationProgress, Vec<PromptEffect>),
@@ -433,7 +429,6 @@ impl Prompt {
         actions
     }
 
-    /// Ends the prompt for the user.
     fn settle(
         &mut self,
         sent: SentRequest,

@@ -12,7 +12,6 @@ use crate::dialog::Dialog;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::session::events::{AnswerEvent, SessionEvent};
 
-/// The step that is waited for.
 pub(super) enum Preparation {
     Reading,
     /// The runtime looks the tools up.
@@ -40,7 +39,6 @@ pub(super) enum PreparationProgress {
         dialog: Box<Dialog>,
         tools: Vec<ToolSpec>,
     },
-    /// The reason why the prompt cannot be sent.
     Refused(String),
 }
 
@@ -103,7 +101,6 @@ impl Preparation {
     }
 }
 
-/// Evaluates the prompt's references, if there are any.
 fn evaluate(
     dialog: Box<Dialog>,
     tools: Vec<ToolSpec>,
@@ -180,7 +177,6 @@ fn show(event: AnswerEvent) -> PromptEffect {
     PromptEffect::Show(SessionEvent::Answer(event))
 }
 
-/// The event id of the `n`th command of a prompt.
 fn shell_event_id(n: usize) -> String {
     format!("shell-{n}")
 }

@@ -97,7 +97,6 @@ impl PromptReferences {
         self.variables.is_empty() && self.shells.is_empty()
     }
 
-    /// Renders the runtime's answer for the prompt with the In number `line`.
     pub(super) fn render(
         &self,
         answer: RuntimeReply,
@@ -196,8 +195,8 @@ impl PromptReferences {
         }
     }
 
-    /// Values to render when the evaluation failed: each is an error, except that with a runtime that can evaluate
-    /// (`able`), names count as undefined.
+    /// Returns the values to render when the evaluation failed: each is an error, except that with a runtime that
+    /// can evaluate (`able`), names count as undefined.
     fn placeholders(&self, why: &str, able: bool) -> (Vec<ReferenceValue>, Vec<String>) {
         let text = format!("Error: {why}");
         let variables = self.variables.iter().map(|expression| {
@@ -221,7 +220,7 @@ impl PromptReferences {
     }
 }
 
-/// The last error for the prompts `fix` and `explain`; empty for any other, and without an error.
+/// Returns the last error for the prompts `fix` and `explain`; empty for any other, and without an error.
 pub(super) fn requested_error(prompt: &str, dialog: &Dialog) -> String {
     let word = prompt.trim().trim_end_matches(['.', '!', '?']);
     if !["fix", "explain"]
@@ -244,7 +243,7 @@ fn is_live(cell: &CellEntry, dialog: &Dialog) -> bool {
     cell.line > dialog.reset_line && !cell.is_excluded()
 }
 
-/// The last code line before the newest prompt; 0 without a prompt. `hidden`: hidden prompts count, too.
+/// Returns the last code line before the newest prompt; 0 without a prompt. `hidden`: hidden prompts count, too.
 fn last_prompt_line(dialog: &Dialog, hidden: bool) -> u32 {
     let counted = dialog
         .prompts
@@ -270,7 +269,7 @@ fn expression(variable: &ReferenceValue) -> &str {
     }
 }
 
-/// The first line of a failure, without the prefix for the model.
+/// Returns the first line of a failure, without the prefix for the model.
 fn reason(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.strip_prefix("Error: ").unwrap_or(line)

@@ -22,9 +22,7 @@ pub(in crate::session) struct RequestContext<'a> {
     /// The agent's thread, as far as it is known.
     pub thread: Option<&'a RecordedThread>,
     pub agent: AgentCapabilities,
-    /// The agent's own commands.
     pub commands: &'a [Descriptor],
-    /// The built-in tools that are offered.
     pub tools: Vec<ToolSpec>,
     /// The server that offers the built-in tools to an agent that takes tools from MCP servers only.
     pub own_server: Option<&'a McpServer>,
@@ -40,7 +38,6 @@ pub(super) struct SentRequest {
     digest: ThreadDigest,
     /// Digest of the thread without this prompt, in hex.
     pub(super) before: String,
-    /// Names of the offered tools.
     tools: Vec<String>,
     /// All text sent, when exact logging is on.
     logged: Option<String>,
@@ -163,7 +160,6 @@ pub(super) fn place_instructions(
     }
 }
 
-/// The record's entry for the start of the prompt; takes the expansion out of `input`.
 pub(super) fn prompt_start(input: &mut PromptInput, dialog: &Dialog) -> PromptStart {
     let code = dialog.cells.iter().rev();
     let code = code
@@ -178,7 +174,7 @@ pub(super) fn prompt_start(input: &mut PromptInput, dialog: &Dialog) -> PromptSt
     }
 }
 
-/// True when the prompt begins with `/` and the name of one of `commands`.
+/// Returns true when the prompt begins with `/` and the name of one of `commands`.
 fn is_agent_command(prompt: &str, commands: &[Descriptor]) -> bool {
     let name = prompt.trim_start().strip_prefix('/');
     let name = name.and_then(|rest| rest.split_whitespace().next());

@@ -1,4 +1,4 @@
-//! A prompt's life as tables of events: what comes in, what must come out.
+//! A prompt as tables of events: events in, expected effects out.
 
 use super::*;
 use crate::agent::{
@@ -238,7 +238,7 @@ fn ctrl_c_at_each_place() {
         ],
         &back(&["look up f", "evaluate", "interrupt runtime"]),
     );
-    // Held back, it is in the record already.
+    // A queued prompt is in the record already.
     check(
         "hi",
         vec![On::RecordWhileBusy, On::Interrupt, On::Free],

@@ -131,12 +131,12 @@ impl ToolMentions {
     }
 }
 
-/// The names of functions that a conversation mentions, whatever the next prompt is.
+/// Returns the names of functions that a conversation mentions, for any next prompt.
 pub(in crate::session) fn mentioned_functions(dialog: &Dialog) -> Vec<String> {
     ToolMentions::collect("", dialog).map_or_else(|_| Vec::new(), |mentions| mentions.names())
 }
 
-/// The tools among look-ups of such names; built-in names are left out.
+/// Returns the tools among look-ups of such names; built-in names are left out.
 pub(in crate::session) fn callable_specs(found: Vec<ToolLookup>) -> Vec<ToolSpec> {
     let own = |lookup: &ToolLookup| match lookup {
         ToolLookup::Found { name, .. } => !is_built_in(name),
@@ -146,7 +146,7 @@ pub(in crate::session) fn callable_specs(found: Vec<ToolLookup>) -> Vec<ToolSpec
     ToolMentions::default().resolve(found).unwrap_or_default()
 }
 
-/// The tools of a note or a result: its `allowed-tools`, and those its text mentions.
+/// Returns the tools of a note or a result: its `allowed-tools`, and those its text mentions.
 fn declared_tools(text: &str) -> Vec<String> {
     let split = frontmatter::split(text);
     let mut names = match &split.frontmatter {
@@ -157,7 +157,7 @@ fn declared_tools(text: &str) -> Vec<String> {
     names
 }
 
-/// The place where a function is first mentioned, for the user: `prompt [3]`, `note [2]`, `result in [5]`.
+/// Returns the place where a function is first mentioned, for the user: `prompt [3]`, `note [2]`, `result in [5]`.
 pub(in crate::session) fn first_mention(name: &str, dialog: &Dialog) -> String {
     let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
     for prompt in prompts.clone() {
@@ -189,12 +189,12 @@ pub(in crate::session) fn first_mention(name: &str, dialog: &Dialog) -> String {
     String::new()
 }
 
-/// True for cells whose notes count: of the user, in the conversation, after the last reset.
+/// Returns true for cells whose notes count: of the user, in the conversation, after the last reset.
 fn may_hold_note(cell: &CellEntry, dialog: &Dialog) -> bool {
     cell.line > dialog.reset_line && !cell.is_excluded() && cell.in_answer_of.is_none()
 }
 
-/// The tool results in a stored answer whose frontmatter declares tools.
+/// Returns the tool results in a stored answer whose frontmatter declares tools.
 fn declaring_results(response: &str) -> Vec<String> {
     // Most answers have none, and parsing their JSON is expensive.
     if !response.contains("\"---") {
@@ -212,7 +212,6 @@ fn declaring_results(response: &str) -> Vec<String> {
         .collect()
 }
 
-/// True for names that every agent accepts.
 fn is_tool_name(name: &str) -> bool {
     let ascii = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
     name.len() <= LONGEST_NAME

@@ -28,7 +28,6 @@ use crate::session::tools::shows_itself;
 pub(super) enum TurnEvent {
     Agent(AgentEvent),
     ToolReturned(ToolReturn),
-    /// The user answered a question of the agent.
     Answered {
         /// The agent's id of the question.
         question: String,
@@ -36,7 +35,6 @@ pub(super) enum TurnEvent {
     },
     /// Tokens of a request that code of the turn made beside it.
     UsedBeside(Usage),
-    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
@@ -49,7 +47,6 @@ pub(in crate::session) enum TurnEffect {
     Ask(AgentQuestion),
     /// Withdraw the question with this id.
     WithdrawQuestion(String),
-    /// Interrupt the running tool; the turn ignores its return.
     InterruptTool,
     Reply(AgentReply),
     CancelAgent,
@@ -76,7 +73,6 @@ pub(super) struct Turn {
     usage: Option<Usage>,
     /// Tokens of requests that code of the turn made beside it.
     side_usage: Option<Usage>,
-    /// The request that is being handled.
     current: Option<AgentRequest>,
     queue: VecDeque<AgentRequest>,
     /// The user has stopped the turn with an answer: no further request is handled.
@@ -87,7 +83,7 @@ pub(super) struct Turn {
     received_bytes: usize,
 }
 
-/// A request that the agent waits for.
+/// A request of the agent that waits for its reply.
 #[derive(Debug)]
 enum AgentRequest {
     Call(ToolCall),
@@ -113,12 +109,10 @@ impl Turn {
         self.received_bytes
     }
 
-    /// The answer so far, in its stored form.
     pub(super) fn stored(&self) -> String {
         self.answer.stored()
     }
 
-    /// Returns the effects in order.
     pub(super) fn on(&mut self, event: TurnEvent) -> Vec<TurnEffect> {
         if self.ended {
             return Vec::new();
@@ -229,7 +223,6 @@ impl Turn {
         matches!(self.current, Some(AgentRequest::Call(_)))
     }
 
-    /// Starts the next request if none is being handled.
     fn start_next(&mut self) -> Vec<TurnEffect> {
         if self.current.is_some() || self.stopped {
             return Vec::new();

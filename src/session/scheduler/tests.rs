@@ -58,7 +58,7 @@ fn word(action: &SchedulerEffect) -> &'static str {
     }
 }
 
-/// Feeds events to a floor that `holder` has; a word for each action.
+/// Feeds events to a scheduler whose active job is `holder`; returns a word for each effect.
 fn told(
     holder: ActiveJob,
     out: &RunSender,
@@ -92,7 +92,7 @@ fn what_happens_to_each_holder() {
             vec!["go on"],
             false,
         ),
-        // The death of an interpreter that had nothing to do with the cell ends nothing.
+        // The death of an interpreter unrelated to the cell ends nothing.
         (one(), vec![DeathTold], vec![], true),
         (one(), vec![Interrupted], vec!["interrupt"], true),
         (one(), vec![Skipped], vec![], true),
@@ -167,13 +167,13 @@ fn work_waits_in_order_and_not_beside_a_holder() {
     assert_eq!(next(&mut floor), None);
     assert!(floor.finish_wait(ticket).is_some());
     assert_eq!(next(&mut floor).as_deref(), Some("b"));
-    // Whoever has had the floor since then is not ended by an old ticket.
+    // An old ticket does not end a later job.
     floor.start(cell(&out, None), out);
     assert!(floor.finish_wait(ticket).is_none());
     assert!(floor.active().is_some());
 }
 
-/// Plays a replay of three cells with these endings; how it says it ended.
+/// Plays a replay of three cells with these endings; returns its summary.
 fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
     let (out, run) = stream();
     let mut held = replay(out.clone());

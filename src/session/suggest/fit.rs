@@ -1,8 +1,8 @@
 //! Fits a model's completion to the text around the cursor. Pure.
 //!
-//! Models are told to answer with the text alone and often fence it, wrap it in a sentence, repeat what is typed
-//! already or what follows. All of that is cut, and nothing that changes the meaning: an overlap counts as a repetition
-//! only where the text would make no sense with it.
+//! Models are instructed to answer with the text alone, yet often fence it, wrap it in a sentence, or repeat the
+//! text before or after the cursor. All of that is cut, and nothing that changes the meaning: an overlap counts as
+//! a repetition only where the text would make no sense with it.
 
 use crate::text::escape::visible_lines;
 use crate::text::{columns, expand_tabs};
@@ -10,7 +10,7 @@ use crate::text::{columns, expand_tabs};
 /// The longest completion, in characters: a page or two.
 const LONGEST: usize = 8_000;
 
-/// `answer` as it can be inserted between `before` and `after`; empty when there is nothing to insert.
+/// Returns `answer` as it can be inserted between `before` and `after`; empty when there is nothing to insert.
 pub(super) fn fit(answer: &str, before: &str, after: &str, prompt: bool) -> String {
     let text = visible_lines(answer);
     if text.trim().is_empty() {
@@ -35,11 +35,11 @@ pub(super) fn fit(answer: &str, before: &str, after: &str, prompt: bool) -> Stri
     }
 }
 
-/// The content of the first code fence, or of backticks around all of it.
+/// Returns the content of the first code fence, or of backticks around the whole text.
 fn unfenced(text: &str, prompt: bool) -> &str {
     let body = text.trim_start_matches('\n');
     if let Some(inside) = fenced(body) {
-        // In words for an assistant a fence may be meant; a fence around all of them is not.
+        // In a prompt a fence may be meant; a fence around the whole text is not.
         let all = body.trim_start().starts_with("```") && body.trim_end().ends_with("```");
         if !prompt || all {
             return inside;
@@ -71,11 +71,11 @@ fn fenced(text: &str) -> Option<&str> {
         }
         at = end;
     }
-    // One that was opened and never closed.
+    // A fence that was opened and never closed.
     start.map(|start| &text[start..])
 }
 
-/// Without what is typed already.
+/// Drops a beginning that repeats the text before the cursor.
 fn without_prefix<'a>(text: &'a str, before: &str) -> &'a str {
     if let Some(rest) = text.strip_prefix(before) {
         return rest;
@@ -110,7 +110,7 @@ fn without_prefix<'a>(text: &'a str, before: &str) -> &'a str {
     text
 }
 
-/// At the start of a line, `typed` of its indentation being there: the first line loses that much.
+/// At the start of a line, removes the `typed` part of the indentation from the first line.
 fn indented<'a>(text: &'a str, typed: &str, before: &str) -> &'a str {
     let text = if before.is_empty() {
         text
@@ -123,8 +123,8 @@ fn indented<'a>(text: &'a str, typed: &str, before: &str) -> &'a str {
     }
 }
 
-/// Whether text that begins with `overlap`, which is typed already after `rest`, repeats it: it begins with a whole
-/// word and ends in one (`x = df.gro` and `df.groupby()`), or it is longer than chance.
+/// Returns true when text that begins with `overlap`, typed already after `rest`, repeats it: the overlap begins
+/// with a whole word and ends in one (`x = df.gro` and `df.groupby()`), or is longer than chance.
 fn is_repetition(overlap: &str, rest: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let begins = overlap.chars().next().is_some_and(is_word);
@@ -133,7 +133,7 @@ fn is_repetition(overlap: &str, rest: &str) -> bool {
     begins && !inside && (ends || overlap.chars().count() > 3)
 }
 
-/// Without what follows the cursor.
+/// Drops an end that repeats the text after the cursor.
 fn without_suffix<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let whole = after.trim();
     if whole.is_empty() {
@@ -146,7 +146,7 @@ fn without_suffix<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     {
         return rest;
     }
-    // As much of the line as makes whole words.
+    // Only as much of the line as ends at a whole word.
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     for (at, last) in line.char_indices().rev() {
         let (end, next) = line.split_at(at + last.len_utf8());
@@ -158,7 +158,7 @@ fn without_suffix<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
             return rest;
         }
     }
-    // Brackets the text closes and what follows closes again.
+    // Closing brackets that the text after the cursor has again.
     let mut text = text;
     for closer in line
         .chars()
@@ -176,7 +176,7 @@ fn without_suffix<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     text
 }
 
-/// Whether `text` has more of `closer` than it opens.
+/// Returns true when `text` has more of `closer` than it opens.
 fn is_surplus(text: &str, closer: char) -> bool {
     let opener = match closer {
         ')' => '(',

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// The arguments of one call, or of one object within them.
 pub(super) struct Arguments<'a> {
     values: &'a Map<String, Value>,
     /// Prefix of names in errors, like `cells[0].`.

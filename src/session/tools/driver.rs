@@ -72,7 +72,6 @@ impl Session {
         }
     }
 
-    /// The code of a cancelled call has stopped.
     fn on_code_stopped(&mut self) {
         self.release_kernel();
         match self.scheduler.active() {
@@ -95,7 +94,6 @@ impl Session {
         }
     }
 
-    /// The runner for calls of `by`, and the context of its tools.
     fn runner_and_context(&mut self, by: ToolCaller) -> (&mut super::ToolRunner, ToolContext<'_>) {
         let prompt_line = self.scheduler.prompt().map_or(0, |prompt| prompt.line());
         let context = ToolContext {
@@ -356,7 +354,6 @@ impl Session {
         });
     }
 
-    /// Reads or writes a notebook on another thread.
     pub(in crate::session) fn run_notebook_job(&self, call: CallId, job: NotebookJob) {
         let inbox = self.inbox.clone();
         let mut seen = self.tool_runner.seen_files.clone();

@@ -10,7 +10,6 @@ use crate::session::question::{ProposedCell, QuestionChoice, QuestionSubject, Re
 pub(super) struct DryRun {
     /// The cells of the open question.
     cells_asked: Option<Vec<ProposedCell>>,
-    /// The copy runs them.
     running: bool,
 }
 

@@ -32,7 +32,6 @@ enum SkillLoad {
     },
     Reading,
     AskingCode(Box<Activation>),
-    /// The blocks run one after the other.
     Running {
         skill: Box<Activation>,
         ran: Vec<CellResult>,
@@ -172,7 +171,6 @@ fn finish(skill: &Activation, run_report: &str, context: &mut ToolContext<'_>) -
     ToolEffect::Done(ToolReturn::text(text))
 }
 
-/// The note for the model about code that did not run.
 fn not_run_note(skill: &Activation, why: &str) -> String {
     let (blocks, verb) = match skill.blocks.len() {
         1 => ("The code block", "was"),
@@ -181,7 +179,6 @@ fn not_run_note(skill: &Activation, why: &str) -> String {
     format!("\n{blocks} marked `eval: true` {verb} not run: {why}.\n")
 }
 
-/// The report for the model about code that ran.
 fn run_report(skill: &Activation, ran: &[CellResult]) -> String {
     let all = skill.blocks.len();
     let mut text = String::new();

@@ -1,11 +1,12 @@
 //! Tool calls of the agent: which built-in tools a turn offers, and the one call that is active.
 //!
-//! Each tool is a state machine in its own file: it takes a [`ToolEvent`] and returns a [`ToolEffect`]. A new tool is
-//! such a file and a row of [`table::TOOLS`]; `effects.rs` carries the effects out.
+//! Each tool is a state machine in its own file: it takes a [`ToolEvent`] and returns a [`ToolEffect`]. A new tool
+//! is such a file and a row of [`table::TOOLS`]; `driver.rs` carries the effects out.
 //!
-//! Invariants: one call at a time (the turn queues the others); a call of a name that the turn does not offer reaches
-//! no function; a late answer reaches no later call; the code of a call ends before its turn does, so that nothing else
-//! gets its terminal. Absent on purpose: the specifications of the user's functions (`prompt/tool_mentions.rs`).
+//! Invariants: one call at a time (the turn queues the others); a call of a name that the turn does not offer
+//! reaches no function; a late answer reaches no later call; the code of a call ends before its turn does, so that
+//! nothing else gets its terminal. Absent on purpose: the specifications of the user's functions
+//! (`prompt/tool_mentions.rs`).
 
 mod arguments;
 mod driver;
@@ -42,7 +43,6 @@ pub(super) use table::{ToolOffer, is_built_in, shows_itself};
 use tool::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext};
 pub(super) use tool::{ToolEffect, ToolEvent};
 
-/// Runs the tool calls of one caller.
 #[derive(Default)]
 pub(super) struct ToolRunner {
     calls: u64,
@@ -53,7 +53,6 @@ pub(super) struct ToolRunner {
     pub(super) has_branch: bool,
 }
 
-/// The call that has not returned.
 #[derive(Default)]
 enum ActiveCall {
     #[default]
@@ -72,15 +71,12 @@ enum ActiveCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaiting {
     Nothing,
-    /// The runtime's answer.
     Answer,
     /// The end of the interpreter.
     Restart,
-    /// One of the agent's own kernels.
     Kernel,
 }
 
-/// Code of a tool in an interpreter.
 enum RunningCode {
     Cell {
         line: u32,
@@ -103,7 +99,6 @@ impl ToolRunner {
         }
     }
 
-    /// Begins a call; returns its first effect.
     pub(super) fn begin(&mut self, call: ToolCall, context: &mut ToolContext<'_>) -> ToolEffect {
         let row = table::TOOLS.iter().find(|row| row.name == call.name);
         let begun = match row {
@@ -188,7 +183,7 @@ impl ToolRunner {
         }
     }
 
-    /// The code of the active call is this request of this runtime; false for a cancelled call.
+    /// Returns true when the code of the active call is this request of this runtime; false for a cancelled call.
     pub(super) fn is_running_request(&self, role: RuntimeRole, id: RequestId) -> bool {
         matches!(
             &self.active,
@@ -196,7 +191,7 @@ impl ToolRunner {
         )
     }
 
-    /// The code of the call, also of a cancelled one, if it is this request of this runtime.
+    /// Returns the code of the call, also of a cancelled one, if it is this request of this runtime.
     fn code(&mut self, role: RuntimeRole, id: RequestId) -> Option<&mut CellRun> {
         match &mut self.active {
             ActiveCall::Working {
@@ -212,7 +207,7 @@ impl ToolRunner {
         }
     }
 
-    /// The runtime that runs the code of the call; the user's when none runs.
+    /// Returns the runtime that runs the code of the call; the user's when none runs.
     pub(super) fn role(&self) -> RuntimeRole {
         match &self.active {
             ActiveCall::Working {
@@ -267,7 +262,7 @@ impl ToolRunner {
         )
     }
 
-    /// The call waits for the end of the interpreter, and reports it itself.
+    /// Returns true while the call waits for the end of the interpreter, which it reports itself.
     pub(super) fn awaits_restart(&self) -> bool {
         matches!(
             &self.active,
@@ -278,12 +273,12 @@ impl ToolRunner {
         )
     }
 
-    /// No call is active, and no code of one runs.
+    /// Returns true when no call is active, and no code of one runs.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.active, ActiveCall::None)
     }
 
-    /// A request or code of the call runs in the interpreter and can be interrupted.
+    /// Returns true when a request or code of the call runs in the interpreter and can be interrupted.
     pub(super) fn is_running(&self) -> bool {
         match &self.active {
             ActiveCall::Working { awaiting, code, .. } => {
@@ -312,7 +307,6 @@ impl ToolRunner {
         self.active = ActiveCall::None;
     }
 
-    /// The time at which the call expects [`ToolEvent::DeadlineReached`].
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.active {
             ActiveCall::Working { tool, .. } => tool.due(),

@@ -47,7 +47,6 @@ enum NotebookCall {
     },
     AskingCell(Box<PendingCell>),
     Running(Box<PendingCell>),
-    /// The In number of the cell in the result.
     Over(Option<u32>),
 }
 
@@ -68,7 +67,7 @@ pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginRe
     Ok((Box::new(call), ToolEffect::Notebook(job)))
 }
 
-/// True for a file below the working directory, after links are resolved.
+/// Returns true for a file below the working directory, after links are resolved.
 fn is_inside(path: &Path, cwd: &Path) -> bool {
     let real = |path: &Path| path.canonicalize();
     let parent = path.parent().and_then(|parent| real(parent).ok());
@@ -350,7 +349,6 @@ impl NotebookCall {
         ToolEffect::Run(code)
     }
 
-    /// Writes the outputs of the cell into the file.
     fn ran(
         &mut self,
         pending: PendingCell,

@@ -21,7 +21,6 @@ use crate::text::escape::visible;
 /// Prefix of the result for a skill that was loaded before.
 pub(super) const ALREADY: &str = "already loaded";
 
-/// The catalog, and the user's decisions of earlier sessions.
 #[derive(Debug, Clone)]
 pub struct Skills {
     pub catalog: Catalog,
@@ -36,7 +35,6 @@ pub type FindSkills = Box<dyn FnOnce() -> Skills + Send>;
 pub(in crate::session) struct SkillRegistry {
     catalog: Catalog,
     consent: Arc<Mutex<Consent>>,
-    /// Projects trusted in this session.
     trusted: HashSet<PathBuf>,
     /// Decisions of this session about code, by its hash.
     code: HashMap<String, bool>,
@@ -93,7 +91,6 @@ impl SkillRegistry {
         self.catalog.skills().is_empty()
     }
 
-    /// Name and description of the skills with a unique name.
     pub(in crate::session) fn unique_skills(&self) -> Vec<(String, String)> {
         let named = self.catalog.skills().iter().filter(|skill| !skill.shadowed);
         named
@@ -101,7 +98,6 @@ impl SkillRegistry {
             .collect()
     }
 
-    /// A table for the user.
     pub(in crate::session) fn listing(&self) -> String {
         let skills = self.catalog.skills();
         if skills.is_empty() {
@@ -152,7 +148,6 @@ impl SkillRegistry {
         }
     }
 
-    /// The user's decision about code with this hash.
     pub(in crate::session) fn code_decision(&self, hash: &str) -> Option<bool> {
         let decided = self.code.get(hash).copied();
         decided.or_else(|| self.consent().may_run(hash))
@@ -186,7 +181,6 @@ impl SkillRegistry {
         self.loaded.contains(path)
     }
 
-    /// Trusts the project for this session or (`remembered`) for good.
     pub(super) fn trust(&mut self, project: PathBuf, remembered: bool) {
         if remembered {
             self.unsaved.push(SavedAnswer::Trust(project.clone()));
@@ -207,7 +201,6 @@ impl SkillRegistry {
         }
     }
 
-    /// Each `SKILL.md` loaded since the last prompt was sent.
     pub(in crate::session) fn newly_loaded(&self) -> &[String] {
         &self.fresh
     }

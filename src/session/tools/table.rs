@@ -14,11 +14,9 @@ use crate::session::runtimes::RuntimePeer;
 /// The conditions that decide which built-in tools a turn is offered.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::session) struct ToolOffer<'a> {
-    /// There is an interpreter that the agent may use.
     pub python: bool,
     /// Cells may be run, perhaps after an approval.
     pub run_cells: bool,
-    /// There are skills to load.
     pub load_skill: bool,
     pub able: &'a RuntimeCapabilities,
 }
@@ -32,7 +30,6 @@ pub(super) struct ToolRow {
     shows_itself: bool,
 }
 
-/// In the order the model sees them.
 pub(super) const TOOLS: &[ToolRow] = &[
     ToolRow {
         name: specs::PYRUN,
@@ -72,7 +69,6 @@ pub(super) const TOOLS: &[ToolRow] = &[
 ];
 
 impl<'a> ToolOffer<'a> {
-    /// The offer for a turn that begins now.
     pub(in crate::session) fn current(
         choices: &Choices,
         user: &'a RuntimePeer,
@@ -86,19 +82,19 @@ impl<'a> ToolOffer<'a> {
         }
     }
 
-    /// The offered tools, always in the order of the table.
+    /// Returns the offered tools, always in the order of the table.
     pub(in crate::session) fn specs(self) -> Vec<ToolSpec> {
         let offered = TOOLS.iter().filter(|row| (row.is_offered)(self));
         offered.map(|row| (row.spec)(self.able)).collect()
     }
 }
 
-/// True for the names of built-in tools, offered or not.
+/// Returns true for the names of built-in tools, offered or not.
 pub(in crate::session) fn is_built_in(name: &str) -> bool {
     TOOLS.iter().any(|row| row.name == name)
 }
 
-/// True when the output of the tool is already on the screen when the call returns.
+/// Returns true when the output of the tool is already on the screen when the call returns.
 pub(in crate::session) fn shows_itself(name: &str) -> bool {
     TOOLS.iter().any(|row| row.name == name && row.shows_itself)
 }

@@ -1,5 +1,5 @@
-//! The built-in tools through the whole loop, with a scripted runtime and a scripted agent: what the user sees and is
-//! asked, what the agent gets back, what later prompts are sent.
+//! The built-in tools through the whole loop, with a scripted runtime and a scripted agent: what the user sees and
+//! is asked, what the agent gets back, what later prompts are sent.
 
 mod cells;
 mod kernels;
@@ -51,7 +51,7 @@ pub(in crate::session) fn answering(stage: &Stage, run: &Run, replies: &[Reply])
     }
 }
 
-/// Reads a run until `stop` is said.
+/// Reads a run until the word `stop`.
 pub(in crate::session) fn until(run: &Run, stop: &str) -> Vec<String> {
     let mut words = Vec::new();
     loop {
@@ -234,7 +234,7 @@ fn questions_wait_for_each_other_and_are_answered_once() {
     assert!(replied(&stage, 1).1);
 }
 
-/// Agents forget it with their thread. A reason may stand for more: to leave the sandbox.
+/// Agents forget grants with their thread. A reason may mean more: to leave the sandbox.
 #[test]
 fn what_is_allowed_for_the_session_is_not_asked_again() {
     let command = |command: &str, cwd: &str, reason: Option<&str>| Subject::Command {
@@ -248,7 +248,7 @@ fn what_is_allowed_for_the_session_is_not_asked_again() {
         cwd: "/".into(),
         reason: Some("outside".into()),
     };
-    // With what it is about: whether it is asked.
+    // A subject, and whether the user is asked.
     let subjects = [
         (command("a", "/", None), true),
         (command("a", "/", None), false),

@@ -1,6 +1,6 @@
 //! The contract of tools: a state machine that takes a [`ToolEvent`] and returns a [`ToolEffect`].
 //!
-//! Absent on purpose: the list of tools (`table.rs`), and the code that carries effects out (`effects.rs`).
+//! Absent on purpose: the list of tools (`table.rs`), and the code that carries effects out (`driver.rs`).
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,14 +22,12 @@ use crate::session::tool_return::ToolReturn;
 use crate::skills::Activation;
 
 pub(in crate::session) enum ToolEvent {
-    /// The runtime's answer to [`ToolEffect::Submit`].
     RuntimeAnswered(RuntimeReply),
-    /// The user's reply to [`ToolEffect::Ask`].
     UserReplied(Reply),
     CodeStarted,
     InputRequested,
     InputAnswered,
-    /// The code ended; `line` is the In number it had, 0 for none.
+    /// The code ended; `line` is its In number, 0 for none.
     CodeEnded {
         line: u32,
         remains: Box<CellResult>,
@@ -37,15 +35,13 @@ pub(in crate::session) enum ToolEvent {
     /// The interpreter has ended after [`ToolEffect::Kill`].
     Restarted,
     SkillRead(Result<Box<Activation>, String>),
-    /// The kernel is up, or the reason why there is none.
+    /// The kernel is ready, or the reason why there is none.
     KernelOpened(Result<OpenedKernel, String>),
     NotebookJobDone(NotebookJobResult),
-    /// The time of [`Tool::due`] has come.
     DeadlineReached,
 }
 
 pub(in crate::session) enum ToolEffect {
-    /// Wait for the next event.
     Wait,
     /// Ask the runtime; [`ToolEvent::RuntimeAnswered`] follows.
     Submit(RuntimeRequest),
@@ -76,7 +72,6 @@ pub(in crate::session) enum ToolEffect {
     ReadSkill(String),
     /// Read or write a notebook file; [`ToolEvent::NotebookJobDone`] follows.
     Notebook(NotebookJob),
-    /// The result, as the last effect.
     Done(ToolReturn),
 }
 
@@ -87,7 +82,6 @@ pub(in crate::session) struct ToolCode {
     pub(super) directory: Option<PathBuf>,
 }
 
-/// How the user sees the code.
 pub(super) enum CodeDisplay {
     /// As a cell of the agent, numbered and recorded.
     Cell { title: String },
@@ -98,31 +92,28 @@ pub(super) enum CodeDisplay {
 }
 
 pub(in crate::session) trait Tool: Send {
-    /// Returns the next effect; ignores events it did not ask for.
+    /// Returns the next effect; ignores events that the tool did not ask for.
     fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect;
 
-    /// The time at which the tool expects [`ToolEvent::DeadlineReached`].
+    /// Returns the time at which the tool expects [`ToolEvent::DeadlineReached`].
     fn due(&self) -> Option<Instant> {
         None
     }
 
-    /// The In numbers of the cells whose output is in its result.
     fn reported_cells(&self) -> Vec<u32> {
         Vec::new()
     }
 }
 
-/// Session state that a tool may read and change.
 pub(in crate::session) struct ToolContext<'a> {
     pub now: Instant,
-    /// A user can be asked.
+    /// False where there is no user to ask.
     pub can_ask: bool,
     /// The user's interpreter runs and may hold variables.
     pub interpreter_up: bool,
     /// A running cell of the user waits for this turn, so no other cell can run.
     pub cell_waiting: bool,
     pub runtime: &'a RuntimeCapabilities,
-    /// Who answers a tool's `input()`.
     pub stdin: Stdin,
     pub run_cells: &'a mut RunCells,
     /// Each call gets a fresh kernel of its own, also where it asks for a kept one.
@@ -130,13 +121,10 @@ pub(in crate::session) struct ToolContext<'a> {
     pub allowed: &'a mut SessionGrants,
     pub skills: &'a mut SkillRegistry,
     pub outputs: &'a Outputs,
-    /// The interpreter's directory.
     pub cwd: &'a Path,
     /// Resolves names of notebooks.
     pub notebooks: &'a NotebookPlaces,
-    /// The user approves each change of a file first.
     pub approve_changes: bool,
-    /// The prompt's In number.
     pub prompt_line: u32,
 }
 
@@ -170,7 +158,6 @@ pub(super) type BeginResult = Result<(Box<dyn Tool>, ToolEffect), ToolReturn>;
 /// Checks the arguments and begins the call.
 pub(super) type Begin = fn(&Value, &mut ToolContext<'_>) -> BeginResult;
 
-/// True when the user allowed what was asked.
 pub(super) fn is_yes(reply: &Reply) -> bool {
     use QuestionChoice::{Once, Remember, Session};
     matches!(reply, Reply::Chosen(Once | Session | Remember))

@@ -2,31 +2,27 @@
 //!
 //! In: code up to the cursor. Out: a [`CodeContext`]. Total; one pass. Absent on purpose: syntax.
 
-/// The place at the end of a text. Offsets are bytes of it.
+/// The context at the end of a text. Offsets are bytes of that text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CodeContext {
-    /// Among names and operators, a field of an f-string included.
+    /// Among names and operators; also in a field of an f-string.
     Code,
-    /// After `#`.
     Comment,
-    /// On the line of a magic or a shell command whose mark stands there.
+    /// On the line of a magic or a shell command, whose mark is at this offset.
     Escape(usize),
-    /// In a string.
     StringLiteral {
-        /// Where the string begins, its prefix included.
+        /// Offset of the string, its prefix included.
         before: usize,
-        /// Where its content begins.
         begin: usize,
-        /// The quote.
         quote: char,
-        /// Three of them.
+        /// Delimited by three quotes.
         triple: bool,
-        /// A backslash means nothing.
+        /// Backslashes are literal.
         raw: bool,
     },
 }
 
-/// A string that is open, and the field of it the scan is in.
+/// An open string, and the field of it that the scan is in.
 struct Open {
     before: usize,
     begin: usize,
@@ -34,16 +30,15 @@ struct Open {
     triple: bool,
     raw: bool,
     formatted: bool,
-    /// Brackets open in its field; 0 outside of fields.
+    /// Open brackets in its field; 0 outside of fields.
     field: usize,
 }
 
-/// The place at the end of `code`.
 pub(super) fn place(code: &str) -> CodeContext {
     let bytes = code.as_bytes();
     let mut strings: Vec<Open> = Vec::new();
     let mut brackets = 0usize;
-    // Only white space since the line began, or since an `=`: a mark makes the rest of the line foreign.
+    // Only white space since the beginning of the line, or since an `=`: a mark makes the rest of the line foreign.
     let mut fresh = true;
     let mut last = b'\n';
     let mut at = 0;
@@ -61,7 +56,7 @@ pub(super) fn place(code: &str) -> CodeContext {
                 last = byte;
                 strings.pop();
             } else if byte == b'\n' && !open.triple {
-                // An unterminated string: the next line begins anew.
+                // An unterminated string: the next line starts afresh.
                 strings.clear();
             } else if byte == b'{' && open.formatted {
                 if bytes.get(at + 1) == Some(&b'{') {
@@ -146,7 +141,7 @@ pub(super) fn place(code: &str) -> CodeContext {
     }
 }
 
-/// The end of the line at `at`, lines joined by a backslash being one; `None` when the text ends before.
+/// Returns the end of the line at `at`, following backslash continuations; `None` when the text ends before.
 fn line_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr::memchr(b'\n', &bytes[at..])?;
@@ -157,7 +152,8 @@ fn line_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Where the prefix of the string whose quote stands at `at` begins, and whether it makes it raw and formatted.
+/// Returns the start of the prefix of the string whose quote is at `at`, and whether the prefix makes it raw and
+/// formatted.
 fn prefix(bytes: &[u8], at: usize) -> (usize, bool, bool) {
     let letters = bytes[..at]
         .iter()

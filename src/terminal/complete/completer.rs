@@ -1,8 +1,8 @@
-//! Requests completions, and hands the editor what has arrived.
+//! Requests completions, and hands the editor those that have arrived.
 //!
 //! One request is pending at a time, for the text and cursor the menu shows. Typing on in the same word narrows the
-//! known completions without a request; leaving the word drops them. A second Tab at the same place asks the
-//! interpreter for a deeper look. Invariant: completions found for another text are never offered.
+//! known completions without a request; leaving the word drops them. A second Tab at the same place requests a
+//! deeper look from the interpreter. Invariant: completions found for another text are never offered.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -22,33 +22,30 @@ use crate::text::escape::editable;
 use crate::text::escape::visible;
 use crate::text::offset::CodePoints;
 
-/// The interpreter gives no more than this many; with so many there may be others.
+/// The most completions the interpreter returns; a list of this length may be incomplete.
 const MOST: usize = 500;
 
-/// A text and the cursor in it (bytes).
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TextPosition {
     text: String,
     cursor: usize,
 }
 
-/// The completions found for a position.
 struct KnownCompletions {
     place: TextPosition,
-    /// Where what is replaced begins.
+    /// Offset of the text that a completion replaces.
     start: usize,
     found: Arc<[Suggestion]>,
-    /// There is no more.
+    /// The list is complete.
     all: bool,
-    /// The interpreter's answer.
+    /// The list came from the interpreter.
     live: bool,
 }
 
-/// A question under way.
 struct PendingRequest {
     place: TextPosition,
     asked: PendingAnswer,
-    /// Another question was answered for this place before: what is shown stays until this one is.
+    /// A request for this position was answered before: its completions are shown until this one is answered.
     again: bool,
 }
 
@@ -61,7 +58,6 @@ enum PendingAnswer {
     Other(oneshot::Receiver<Vec<FoundCompletion>>),
 }
 
-/// The completer of the editor.
 pub(super) struct TabCompleter {
     sources: Sources,
     snapshot: SharedSnapshot,
@@ -89,7 +85,6 @@ impl TabCompleter {
         }
     }
 
-    /// Asks whoever knows about a place.
     fn ask(&mut self, place: TextPosition, deep: bool) {
         let mode = snapshot::lock_snapshot(&self.snapshot).mode;
         let asked = match source(&place.text, place.cursor, mode) {
@@ -128,7 +123,7 @@ impl TabCompleter {
         });
     }
 
-    /// Takes the answer to the question under way; true when there is one, or there will be none.
+    /// Takes the answer to the pending request; returns false while it may still come.
     fn settle(&mut self, patient: bool) -> bool {
         let Some(job) = &mut self.job else {
             return true;
@@ -171,7 +166,7 @@ impl TabCompleter {
         true
     }
 
-    /// The known completions, narrowed to a word that has been typed on.
+    /// Returns the known completions, narrowed to a word that has been typed on.
     fn narrowed(&self, place: &TextPosition) -> Option<KnownCompletions> {
         let known = self.known.as_ref().filter(|known| known.all)?;
         let old = &known.place;
@@ -201,7 +196,7 @@ impl TabCompleter {
         })
     }
 
-    /// The place is in the word the menu was opened for.
+    /// Returns true while the position is in the word that the menu was opened for.
     fn same_word(&self, place: &TextPosition) -> bool {
         self.known.as_ref().is_some_and(|known| {
             let old = &known.place;
@@ -300,7 +295,7 @@ impl Completer for TabCompleter {
     }
 }
 
-/// Completions as reedline takes them: one start for all, no control characters.
+/// Converts completions for reedline: one start for all, no control characters.
 fn known(place: TextPosition, found: Vec<FoundCompletion>, live: bool) -> KnownCompletions {
     let start = found.first().map_or(place.cursor, |first| first.start);
     let all = found.len() < MOST;
@@ -325,9 +320,9 @@ fn known(place: TextPosition, found: Vec<FoundCompletion>, live: bool) -> KnownC
     }
 }
 
-/// The interpreter's answer about `code`, which stands at byte `offset`, as far as it is wanted.
+/// Filters the interpreter's answer about `code`, which begins at byte `offset`, by `keep`.
 fn kept(items: Vec<Completion>, code: &str, offset: usize, keep: Keep) -> Vec<FoundCompletion> {
-    // Nearly always all of them begin at the same place.
+    // Nearly always all of them begin at the same offset.
     let mut at = (CodePoints(0), 0);
     let mut found: Vec<(bool, FoundCompletion)> = Vec::with_capacity(items.len());
     for item in items {
@@ -362,7 +357,7 @@ fn kept(items: Vec<Completion>, code: &str, offset: usize, keep: Keep) -> Vec<Fo
     found.into_iter().map(|(_, found)| found).collect()
 }
 
-/// `function (a, b=1)`, `module`, or the type of an instance.
+/// Describes a completion: `function (a, b=1)`, `module`, or the type of an instance.
 fn described(item: &Completion) -> String {
     match (
         item.kind.as_str(),
@@ -375,7 +370,7 @@ fn described(item: &Completion) -> String {
     }
 }
 
-/// Our own magics beside those of the interpreter, where a text may begin with one.
+/// Adds our own magics to those of the interpreter, where a text may begin with one.
 fn add_ours(found: &mut Vec<FoundCompletion>, place: &TextPosition) {
     let typed = place.text[..place.cursor].trim_start();
     let start = place.cursor - typed.len();

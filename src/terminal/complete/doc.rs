@@ -1,8 +1,8 @@
 //! Signature and documentation of the name at the cursor, shown below the line while it is typed.
 //!
-//! A reedline menu without choices: drawn below the cursor and removed again; line, cursor and undo stay untouched. In:
-//! an inspection by the interpreter. Out: rows that fit. Shift-Tab again shows all of it, Up and Down then scroll; Esc,
-//! typing and moving close it. Absent on purpose: looking anything up.
+//! A reedline menu without choices: drawn below the cursor and removed again; line, cursor and undo are unchanged.
+//! In: an inspection by the interpreter. Out: rows that fit. Shift-Tab again shows the whole text, which Up and
+//! Down then scroll; Esc, typing and moving close the menu. Absent on purpose: the look-up.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -25,10 +25,9 @@ use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;
 use crate::text::{Break, Room, cut, expand_tabs, rows};
 
-/// Rows of the doc shown at first.
+/// Rows shown at first.
 const FIRST: usize = 7;
 
-/// The doc below the line.
 pub(super) struct DocMenu {
     settings: MenuSettings,
     sources: Sources,
@@ -37,7 +36,6 @@ pub(super) struct DocMenu {
     colour: bool,
     active: bool,
     waiting: bool,
-    /// The name at the cursor.
     name: String,
     shown: Option<DocText>,
     whole: bool,
@@ -46,7 +44,7 @@ pub(super) struct DocMenu {
     text_rows: usize,
 }
 
-/// The text shown: a head whose marked part (bytes) stands out, and lines.
+/// The text shown: a head with a highlighted part (bytes), and lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DocText {
     head: String,
@@ -55,7 +53,7 @@ struct DocText {
 }
 
 impl DocText {
-    /// Laid out for so many columns; what goes on from a line stands under it.
+    /// Lays the text out for this width; continuation rows are indented below their line.
     fn rows(&self, width: usize, colour: bool) -> Vec<String> {
         let mut shown_rows = Vec::new();
         let strong = |text: &str| {
@@ -135,7 +133,6 @@ impl DocMenu {
         locked(&self.menu_state).looking = None;
     }
 
-    /// Asks what stands at the cursor.
     fn ask(&mut self, text: &str, cursor: usize) {
         self.name = name_at(text, cursor).to_owned();
         let mode = snapshot::lock_snapshot(&self.snapshot).mode;
@@ -158,18 +155,16 @@ impl DocMenu {
         }
     }
 
-    /// Columns of a row: a blank stands before it, and one behind.
+    /// Returns the columns of a row, less one blank on each side.
     fn width(&self) -> usize {
         self.size.0.saturating_sub(2).max(8)
     }
 
-    /// All rows, laid out.
     fn rows(&self) -> Vec<String> {
         let shown = self.shown.as_ref();
         shown.map_or_else(Vec::new, |shown| shown.rows(self.width(), self.colour))
     }
 
-    /// Rows there is room for.
     fn room(&self) -> usize {
         let free = self.size.1.saturating_sub(self.text_rows + 2).max(1);
         if self.whole {
@@ -179,7 +174,7 @@ impl DocMenu {
         }
     }
 
-    /// The visible rows, and the line that says how many more there are.
+    /// Returns the visible rows, and the line that counts the others.
     fn visible_rows(&self) -> (Vec<String>, Option<String>) {
         let rows = self.rows();
         let room = self.room();
@@ -212,11 +207,10 @@ impl DocMenu {
     }
 }
 
-/// The code and position to inspect; `None` in prose.
 fn asked(text: &str, cursor: usize, mode: Mode) -> Option<(String, CodePoints)> {
     let part = match source(text, cursor, mode) {
         CompletionSource::Interpreter { part, .. } => part,
-        // In a string of a cell the call around it is meant.
+        // In a string of a cell, inspect the call around the string.
         CompletionSource::Files { .. } => {
             let begin = text.len() - text.trim_start().len();
             let marked = usize::from(mode == Mode::Prompts && text[begin..].starts_with(';'));
@@ -229,7 +223,7 @@ fn asked(text: &str, cursor: usize, mode: Mode) -> Option<(String, CodePoints)> 
     Some((code.to_owned(), position))
 }
 
-/// The dotted name the cursor is in or behind; may be empty.
+/// Returns the dotted name that the cursor is in or behind; may be empty.
 fn name_at(text: &str, cursor: usize) -> &str {
     let of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let (before, after) = text.split_at_checked(cursor).unwrap_or((text, ""));
@@ -241,7 +235,7 @@ fn name_at(text: &str, cursor: usize) -> &str {
     text[start..end].trim_matches('.')
 }
 
-/// The text where the interpreter knows nothing.
+/// Returns the text for a name that the interpreter does not know.
 fn nothing(name: &str) -> DocText {
     let head = match name.split_once('.') {
         Some((module, _)) => format!("No documentation for `{name}`: is `{module}` imported?"),
@@ -266,7 +260,6 @@ fn shown(answer: &RuntimeReply, name: &str) -> DocText {
     })
 }
 
-/// The pieces of an inspection.
 fn read(bundle: &MimeBundle) -> Option<DocText> {
     let look = bundle.get(INSPECTION_MIME)?.as_object()?;
     let text = |name: &str| look.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -283,7 +276,7 @@ fn read(bundle: &MimeBundle) -> Option<DocText> {
         let number = |value: &Value| value.as_u64().map(|number| CodePoints(number as usize));
         let mark = look.get("mark").and_then(Value::as_array);
         let ends = mark.and_then(|mark| Some((number(mark.first()?)?, number(mark.get(1)?)?)));
-        // Made safe piece by piece, so that the mark stays where it is.
+        // Sanitised part by part, so that the offsets of the highlighted part stay correct.
         let (from, to) = ends.map_or((0, 0), |(from, to)| {
             let from = from.to_bytes(signature);
             (from, to.to_bytes(signature).max(from))

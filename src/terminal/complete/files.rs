@@ -1,7 +1,7 @@
-//! Completes names of files and programs. Reads directories, so it runs beside the editor, never in it.
+//! Completes names of files and programs. Reads directories, so callers run it beside the editor, never in it.
 //!
-//! In: a path as typed, and how it is quoted. Out: replacements, quoted the same way. Invariant: an inserted path reads
-//! back as the name of the file. Absent on purpose: matching inside of names.
+//! In: a path as typed, and how it is quoted. Out: replacements, quoted the same way. Invariant: an inserted path
+//! reads back as the name of the file. Absent on purpose: matching inside of names.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use crate::terminal::complete::found::FoundCompletion;
 use crate::terminal::complete::rules::{FileKind, PathQuoting};
 
-/// At most so many are offered.
+/// The most names offered.
 const MOST: usize = 500;
 
-/// The files that `typed`, which stands at byte `start` of the text, may become.
+/// Returns the completions of the path `typed`, which begins at byte `start` of the text.
 pub(super) fn files(
     typed: &str,
     start: usize,
@@ -52,7 +52,7 @@ pub(super) fn files(
     written.collect()
 }
 
-/// Names in a folder that begin with `prefix`; those of folders end in a slash.
+/// Returns names in a folder that begin with `prefix`; those of folders end in a slash.
 fn entries(folder: &Path, prefix: &str, wanted: FileKind) -> Vec<String> {
     let Ok(read) = std::fs::read_dir(folder) else {
         return Vec::new();
@@ -84,7 +84,7 @@ fn ends_in(name: &str, extensions: &[&str]) -> bool {
         .is_some_and(|(_, extension)| extensions.contains(&extension))
 }
 
-/// Programs on `path` whose names begin with `prefix`.
+/// Returns programs on `path` whose names begin with `prefix`.
 pub(super) fn programs(prefix: &str, path: Option<&OsStr>) -> Vec<String> {
     let folders: Vec<PathBuf> = path.map_or(Vec::new(), |path| {
         std::env::split_paths(path)
@@ -112,7 +112,6 @@ pub(super) fn programs(prefix: &str, path: Option<&OsStr>) -> Vec<String> {
     names
 }
 
-/// A path as typed, read as what it names.
 fn read_as(typed: &str, writing: PathQuoting) -> Cow<'_, str> {
     let escapes = match writing {
         PathQuoting::Raw | PathQuoting::ShellQuoted('\'') => return Cow::Borrowed(typed),
@@ -135,7 +134,7 @@ fn read_as(typed: &str, writing: PathQuoting) -> Cow<'_, str> {
     Cow::Owned(read)
 }
 
-/// A name as it is written there; `None` when it cannot be.
+/// Quotes a name; `None` where its characters cannot be quoted.
 fn write_as(name: &str, writing: PathQuoting) -> Option<String> {
     if name.chars().any(char::is_control) {
         return None;

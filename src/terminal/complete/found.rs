@@ -1,6 +1,5 @@
-//! A completion found.
+//! A completion, before it is converted for reedline.
 
-/// Something that can stand between `start` and the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundCompletion {
     /// Bytes from the start of the text.

@@ -1,5 +1,5 @@
-//! Completions from sources other than the interpreter. Slow sources (directories, the record, the agent) are waited
-//! for here, on a thread of their own, never in the editor.
+//! Completions from sources other than the interpreter. Slow sources (directories, the record, the agent) are read
+//! here, on a thread of their own, never in the editor.
 
 use crate::environment::Environment;
 use crate::magics::{self, CommandValues, argument_values};
@@ -8,7 +8,6 @@ use crate::terminal::complete::files::{files, programs};
 use crate::terminal::complete::found::FoundCompletion;
 use crate::terminal::complete::rules::CompletionSource;
 
-/// Completions at the end of `before`, the text up to the cursor.
 pub(super) fn look_up(
     source: &CompletionSource,
     before: &str,
@@ -80,7 +79,6 @@ fn commands() -> impl Iterator<Item = (String, String)> {
     magics::commands().map(|usage| (usage.name, usage.help))
 }
 
-/// Those that begin as typed.
 fn fitting(
     words: impl Iterator<Item = (String, String)>,
     start: usize,

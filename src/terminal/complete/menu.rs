@@ -1,8 +1,8 @@
 //! The completion menu below the line: one completion a row, its detail beside it.
 //!
-//! In: the completer's suggestions. Out: rows that fit the width, edits of the line. Invariants: the chosen one stays
-//! chosen while more arrive; an empty menu closes; rows are cut at whole characters. Absent on purpose: the choice of
-//! completions.
+//! In: the completer's suggestions. Out: rows that fit the width, edits of the line. Invariants: the chosen
+//! completion stays chosen while more arrive; an empty menu closes; rows are cut at whole characters. Absent on
+//! purpose: the choice of completions.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,13 +16,11 @@ use crate::terminal::complete::menu_state::{MENU, MenuState, locked};
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::{columns, cut};
 
-/// Rows of the menu at most, the one that counts included.
+/// The most rows of the menu, including the row with the count.
 const ROWS: usize = 11;
 
-/// Spaces of an indentation.
 const INDENT: usize = 4;
 
-/// The menu.
 pub(super) struct CompletionMenu {
     settings: MenuSettings,
     menu_state: Arc<Mutex<MenuState>>,
@@ -32,7 +30,6 @@ pub(super) struct CompletionMenu {
     provisional: bool,
     chosen: usize,
     first: usize,
-    /// Columns and rows of the terminal.
     size: (usize, usize),
     /// Rows the text takes.
     text_rows: usize,
@@ -72,14 +69,12 @@ impl CompletionMenu {
         (menu_state.opened, menu_state.deeper) = (false, false);
     }
 
-    /// Wants a deeper look, once.
     fn deepen(&mut self) {
         if !std::mem::replace(&mut self.deepened, true) {
             locked(&self.menu_state).deeper = true;
         }
     }
 
-    /// Rows for completions.
     fn room(&self) -> usize {
         let free = self.size.1.saturating_sub(self.text_rows + 1);
         let most = ROWS.min(free).max(1);
@@ -104,14 +99,14 @@ impl CompletionMenu {
         }
     }
 
-    /// Moves on, round the end.
+    /// Moves the choice, wrapping around at the ends.
     fn step(&mut self, by: isize) {
         let count = self.values.len() as isize;
         let to = (self.chosen as isize + by).rem_euclid(count);
         self.choose(to as usize);
     }
 
-    /// Moves by a page, not round the end.
+    /// Moves the choice by a page, without wrapping around.
     fn page(&mut self, by: isize) {
         let to = self.chosen as isize + by * self.room() as isize;
         self.choose(to.clamp(0, self.values.len() as isize - 1) as usize);
@@ -144,7 +139,7 @@ impl CompletionMenu {
     }
 }
 
-/// The common prefix of all of them, when it is longer than the typed text.
+/// Returns the common prefix of all completions, when it is longer than the typed text.
 fn common<'a>(values: &'a [Suggestion], typed: &str) -> Option<&'a str> {
     let first = values.first()?.value.as_str();
     let length = values.iter().fold(first.len(), |length, each| {
@@ -182,7 +177,7 @@ impl Menu for CompletionMenu {
                 locked(&self.menu_state).opened = true;
             }
             MenuEvent::Deactivate => self.close(),
-            // Pressed before there was an answer: what is meant is the second Tab.
+            // Tab came twice before there was an answer: the deeper look is requested.
             MenuEvent::NextElement if self.provisional && self.values.is_empty() => self.deepen(),
             _ if self.values.is_empty() => {}
             MenuEvent::NextElement => {
@@ -285,7 +280,7 @@ impl Menu for CompletionMenu {
 
     fn replace_in_buffer(&self, editor: &mut Editor) {
         if let Some(value) = self.values.get(self.chosen) {
-            // The key that takes it would have submitted the text.
+            // The key that accepts the completion would have submitted the text.
             lock_snapshot(&self.snapshot).submitted = false;
             let cursor = editor.line_buffer().insertion_point();
             replace(editor, value.span.start, cursor, &value.value);
@@ -347,7 +342,7 @@ impl Menu for CompletionMenu {
     }
 }
 
-/// Spaces Tab makes where only white space stands before the cursor in its line: to the next multiple of four.
+/// Returns the number of spaces that Tab inserts in leading white space, up to the next multiple of four.
 fn indentation(text: &str, cursor: usize) -> Option<usize> {
     let line = text[..cursor].rsplit('\n').next().unwrap_or_default();
     line.trim()
@@ -355,7 +350,8 @@ fn indentation(text: &str, cursor: usize) -> Option<usize> {
         .then(|| INDENT - line.chars().count() % INDENT)
 }
 
-/// Puts `with` in the place of a range (bytes) that ends at the cursor, which goes behind it; one step of undo.
+/// Replaces the bytes from `start` to `end`, the cursor, by `with` and moves the cursor behind it; one step of
+/// undo.
 fn replace(editor: &mut Editor, start: usize, end: usize, with: &str) {
     editor.edit_buffer(
         |line| {

@@ -6,21 +6,17 @@ use tokio::sync::oneshot;
 
 use crate::runtime::RuntimeReply;
 
-/// Name of the menu of completions.
 pub(super) const MENU: &str = "completion";
 
-/// Name of the one that shows signature and doc.
 pub(super) const DOC: &str = "inspection";
 
 #[derive(Default)]
 pub(super) struct MenuState {
-    /// Tab has opened the menu: the next question is meant.
+    /// Tab has opened the menu: the next query of the editor is a request.
     pub(super) opened: bool,
-    /// Tab was pressed again in it: a deeper look is wanted.
+    /// Tab was pressed again in the menu: a deeper look is requested.
     pub(super) deeper: bool,
-    /// The pending inspection.
     pub(super) looking: Option<oneshot::Receiver<RuntimeReply>>,
-    /// The answer to it.
     pub(super) looked: Option<RuntimeReply>,
 }
 

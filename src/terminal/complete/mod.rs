@@ -1,10 +1,10 @@
 //! Tab and Shift-Tab: completions at the cursor, and the documentation of the name there.
 //!
-//! `rules` chooses the source from the text; `completer` asks it (the live interpreter, or `lookup` on a thread of its
-//! own) and hands the editor what has come; `menu` shows it below the line, `doc` shows signature and documentation
-//! there. In: keys of the editor, answers of the session. Out: edits of the line, and rows below it. Invariants: the
-//! editor never waits longer than [`wait::BRIEFLY`]; an answer counts only for the text and cursor it was requested
-//! for; foreign text is shown without control characters.
+//! `rules` chooses the source from the text; `completer` sends the request (to the live interpreter, or to `lookup`
+//! on a thread of its own) and hands the editor the answer; `menu` shows it below the line, `doc` shows signature
+//! and documentation there. In: keys of the editor, answers of the session. Out: edits of the line, and rows below
+//! it. Invariants: the editor never waits longer than [`wait::BRIEFLY`]; an answer counts only for the text and
+//! cursor it was requested for; foreign text is shown without control characters.
 //!
 //! Absent on purpose: the interpreter's knowledge, and keys (`terminal::keys` binds them).
 
@@ -36,7 +36,7 @@ use menu::CompletionMenu;
 use menu_state::{DOC, MENU, MenuState};
 pub(super) use sources::Sources;
 
-/// Tab as an event: indents in white space, completes elsewhere, goes on in an open menu.
+/// Returns the event of Tab: indents in white space, completes elsewhere, moves on in an open menu.
 pub(super) fn tab() -> ReedlineEvent {
     ReedlineEvent::UntilFound(vec![
         ReedlineEvent::Menu(MENU.into()),
@@ -44,7 +44,8 @@ pub(super) fn tab() -> ReedlineEvent {
     ])
 }
 
-/// Shift-Tab as an event: back in an open menu, else signature and doc of the name at the cursor.
+/// Returns the event of Shift-Tab: moves back in an open menu, else shows the documentation of the name at the
+/// cursor.
 pub(super) fn back_tab() -> ReedlineEvent {
     ReedlineEvent::UntilFound(vec![
         ReedlineEvent::MenuPrevious,
@@ -52,7 +53,7 @@ pub(super) fn back_tab() -> ReedlineEvent {
     ])
 }
 
-/// Accepts the chosen completion of an open menu; `otherwise` without one.
+/// Returns an event that accepts the chosen completion of an open menu, or `otherwise` without one.
 pub(super) fn or_take(otherwise: ReedlineEvent) -> ReedlineEvent {
     ReedlineEvent::UntilFound(vec![ReedlineEvent::MenuAccept, otherwise])
 }

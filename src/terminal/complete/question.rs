@@ -1,4 +1,4 @@
-//! The source of completions at a cursor. Offsets are bytes of the whole text.
+//! The source of completions at a cursor.
 
 use std::ops::Range;
 
@@ -9,63 +9,57 @@ pub(super) enum CompletionSource {
     Nothing,
     /// The interpreter, asked about this part of the text.
     Interpreter {
-        /// The text it gets.
+        /// The range of the text that is sent.
         part: Range<usize>,
         keep: Keep,
     },
-    /// The file system.
     Files {
-        /// Where the path as typed begins.
+        /// Start of the path as typed.
         start: usize,
-        /// How it is written.
         writing: PathQuoting,
         wanted: FileKind,
     },
     /// Programs on the search path.
     Programs {
-        /// Where the name begins.
+        /// Start of the name.
         start: usize,
     },
     /// Our commands, after `%ipycodex`.
     Commands {
-        /// Where the word begins.
+        /// Start of the word.
         start: usize,
     },
-    /// Arguments of such a command.
     Values {
-        /// Where the word begins.
+        /// Start of the word.
         start: usize,
-        /// The command.
         command: String,
     },
     /// Skills, by name.
     Skills {
-        /// Where the name begins.
+        /// Start of the name.
         start: usize,
     },
 }
 
-/// The completions to keep of the interpreter's answer.
+/// Which completions of the interpreter's answer to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// All of it.
     All,
-    /// All of it, with our own magics.
+    /// All, and our own magics.
     Magics,
-    /// Callables.
     Callables,
-    /// Names with a value to send: no modules, keywords, magics.
+    /// Names of values that can be sent: no modules, keywords, magics.
     Values,
 }
 
-/// How a path is written.
+/// How a path is quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathQuoting {
     /// In a Python string with backslash escapes, in these quotes.
     Text(char),
-    /// In a Python string without them.
+    /// In a raw Python string.
     Raw,
-    /// Bare, as a shell takes it: blanks and the like after a backslash.
+    /// Unquoted in a shell, with a backslash before blanks and the like.
     Shell,
     /// In these quotes of a shell.
     ShellQuoted(char),
@@ -73,7 +67,6 @@ pub(super) enum PathQuoting {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
-    /// All.
     Any,
     /// Folders only.
     Folders,

@@ -1,8 +1,8 @@
 //! Decides what Tab completes at a place in a text. Pure rules.
 //!
-//! In: the text being typed, the cursor (bytes), the input mode. Out: a [`CompletionSource`]: the source, and the part
-//! of the text it is asked about. Total: any text and any cursor give one. `input` classifies the text; this file only
-//! finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
+//! In: the text being typed, the cursor (bytes), the input mode. Out: a [`CompletionSource`]: the source, and the
+//! part of the text to send it. Total: any text and any cursor give one. `input` classifies the text; this file
+//! only finds the place in it. Absent on purpose: the names themselves, and the requests to sources.
 
 use crate::input::{Input, Mode, classify, file_reference_at_end};
 use crate::terminal::complete::code_context::{CodeContext, place};
@@ -74,13 +74,13 @@ fn floor(text: &str, cursor: usize) -> usize {
     cursor
 }
 
-/// The start of the first line that is not blank.
+/// Returns the start of the first line that is not blank.
 fn body_start(text: &str) -> usize {
     let indent = text.len() - text.trim_start().len();
     text[..indent].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// In a prompt: what a reference names, and skills. Words of prose are nobody's.
+/// In a prompt: the name of a reference, and skills. Words of prose have no source.
 fn prompt(text: &str, cursor: usize, from: usize) -> CompletionSource {
     if cursor < from {
         return CompletionSource::Nothing;
@@ -136,7 +136,7 @@ fn prompt(text: &str, cursor: usize, from: usize) -> CompletionSource {
     }
 }
 
-/// The mark of the reference that is open at the end of a line, and where its inside begins.
+/// Returns the mark of the reference that is open at the end of a line, and the start of its content.
 fn open_reference(line: &str) -> Option<(char, usize)> {
     let mut at = 0;
     while let Some(found) = line[at..].find('`') {
@@ -152,7 +152,7 @@ fn open_reference(line: &str) -> Option<(char, usize)> {
     None
 }
 
-/// In a cell, whose code begins at `from`.
+/// In a cell whose code begins at `from`.
 fn python(text: &str, cursor: usize, from: usize) -> CompletionSource {
     if cursor < from {
         return CompletionSource::Nothing;
@@ -225,12 +225,12 @@ fn in_code(
     }
 }
 
-/// The word a magic's line begins with, marks taken off.
+/// Returns the first word of a magic's line, without marks.
 fn magic_name(line: &str) -> &str {
     line.split(|c: char| c.is_whitespace()).next().unwrap_or("")
 }
 
-/// On the line of a magic whose mark stands at `at`.
+/// On the line of a magic whose mark is at `at`.
 fn magic(text: &str, cursor: usize, from: usize, at: usize) -> CompletionSource {
     let marks = text[at..].chars().take_while(|c| *c == '%').count();
     let named = (at + marks).min(cursor);
@@ -315,7 +315,7 @@ fn ours(text: &str, cursor: usize, after: usize) -> CompletionSource {
     }
 }
 
-/// The command whose values come next: behind `set NAME` those of NAME.
+/// Returns the command whose values come next: behind `set NAME` those of NAME.
 fn setting<'a>(command: &'a str, arguments: &'a str) -> &'a str {
     match arguments.trim_start().split_once(char::is_whitespace) {
         Some((name, _)) if command == "set" => name,
@@ -343,7 +343,7 @@ fn shell(text: &str, cursor: usize, from: usize) -> CompletionSource {
     shell_command(text, cursor, from)
 }
 
-/// A line that only a shell reads: nothing in it is a variable of the namespace.
+/// In a line that only a shell reads, so that no word is a variable of the namespace.
 fn shell_command(text: &str, cursor: usize, from: usize) -> CompletionSource {
     let from = text[from..cursor]
         .rfind('\n')
@@ -366,7 +366,7 @@ fn shell_command(text: &str, cursor: usize, from: usize) -> CompletionSource {
     }
 }
 
-/// Where the word of a shell line that ends at the cursor begins, quotes not counted, and how it is written.
+/// Returns the start of the last word of a shell line, quotes not counted, and how the word is quoted.
 fn last_word(text: &str, cursor: usize, from: usize) -> (usize, PathQuoting) {
     let mut start = from;
     let mut quote = None;

@@ -1,4 +1,4 @@
-//! The sources of completions, and asking them.
+//! The sources of completions, and requests to them.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(in crate::terminal) struct Sources {
 }
 
 impl Sources {
-    /// The session, and the surroundings for home and search path.
+    /// `environment` provides the home directory and the search path.
     pub(in crate::terminal) fn new(session: SessionHandle, environment: Environment) -> Self {
         Sources {
             session,
@@ -26,12 +26,11 @@ impl Sources {
         }
     }
 
-    /// Asks the interpreter.
     pub(super) fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         self.session.ask(request)
     }
 
-    /// Asks another source on a thread of its own; without a thread there is no answer.
+    /// Looks completions up on a thread of their own; without a thread there is no answer.
     pub(super) fn look_up(
         &self,
         source: CompletionSource,
@@ -41,7 +40,7 @@ impl Sources {
         let sources = self.clone();
         let look = move || {
             let found = lookup::look_up(&source, &before, &sources.session, &sources.environment);
-            // The receiver may be gone by now.
+            // Fails when the editor no longer waits.
             let _ = tell.send(found);
         };
         let _ = std::thread::Builder::new()

@@ -3,8 +3,8 @@
 //! In: the code before the string, or what has been typed of it. Out: yes or no. Total. Absent on purpose: finding the
 //! string (`code_context`).
 
-/// True before a string that is the key of something, or one of several: `d[`, `d["a", `, `d[["a", `, and not an item
-/// of a list.
+/// Returns true before a string that is the key of an object, or one of several: `d[`, `d["a", `, `d[["a", `, and
+/// not an item of a list.
 pub(super) fn is_key(before: &str) -> bool {
     let before = before.trim_end();
     let owner = match before.strip_suffix('[') {
@@ -50,8 +50,8 @@ pub(super) fn is_key(before: &str) -> bool {
     (last.is_alphanumeric() || matches!(last, '_' | ')' | ']' | '\'' | '"')) && !keyword
 }
 
-/// True where a string ends in the name of a symbol, `\alpha`, or in a symbol whose name is asked for, `\α`. One
-/// letter may as well be an escape.
+/// Returns true where a string ends in the name of a symbol, `\alpha`, or in a symbol whose name to look up, `\α`.
+/// A single letter may be an escape instead.
 pub(super) fn names_symbol(typed: &str) -> bool {
     let Some((before, name)) = typed.rsplit_once('\\') else {
         return false;
@@ -74,7 +74,7 @@ pub(super) fn names_symbol(typed: &str) -> bool {
             .all(|c| c.is_alphanumeric() || "^_ -".contains(c) || !c.is_ascii())
 }
 
-/// Where the last bracket of `code` stands that is open at its end. Brackets in strings do not count.
+/// Returns the offset of the last bracket that is open at the end of `code`. Brackets in strings do not count.
 fn open_bracket(code: &str) -> Option<usize> {
     let mut closed = 0usize;
     let mut quote = None;

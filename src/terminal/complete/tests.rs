@@ -1,4 +1,4 @@
-//! Which source is asked at a place: cases as text, `|` being the cursor.
+//! The source chosen at a place: cases as text, with `|` as the cursor.
 
 use super::code_context::{CodeContext, place};
 use super::rules::{CompletionSource, FileKind, Keep, PathQuoting, source};
@@ -6,7 +6,7 @@ use crate::input::Mode;
 use crate::properties;
 use proptest::prelude::*;
 
-/// What is asked, in one line.
+/// The chosen source, in one line.
 fn said(marked: &str, mode: Mode) -> String {
     let cursor = marked.find('¦').unwrap();
     let text = marked.replacen('¦', "", 1);
@@ -233,7 +233,8 @@ fn places_in_code() {
 proptest! {
     #![proptest_config(properties::cases(properties::USUAL))]
 
-    /// Any text and any cursor give a source inside of the text, on whole characters, that ends at the cursor or later.
+    /// Any text and any cursor give a source inside of the text, on whole characters, that ends at the cursor or
+    /// later.
     #[test]
     fn any_place_has_a_source(
         text in "(?s)[.;%!&$`'\"fr\\[\\](){}#=/~ \\\\\n a-c漢é]{0,40}",

@@ -8,21 +8,20 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-/// How long the editor may be kept: less than a paint, more than a warm interpreter takes. What takes longer wakes it
-/// when it comes.
+/// Longest time the editor is blocked: less than a paint, more than a warm interpreter takes. A later answer wakes
+/// the editor.
 pub(super) const BRIEFLY: Duration = Duration::from_millis(12);
 
 /// The state of a pending answer.
 pub(super) enum AnswerPoll<T> {
-    /// Nothing yet.
+    /// No answer yet.
     Waiting,
-    /// There will be no answer.
+    /// No answer will come.
     Closed,
-    /// This.
     Answer(T),
 }
 
-/// Polls the answer; `waker` is woken when it comes later.
+/// Polls the answer; a later answer wakes `waker`.
 pub(super) fn poll_answer<T>(answer: &mut oneshot::Receiver<T>, waker: &Waker) -> AnswerPoll<T> {
     match Pin::new(answer).poll(&mut Context::from_waker(waker)) {
         Poll::Ready(Ok(answer)) => AnswerPoll::Answer(answer),

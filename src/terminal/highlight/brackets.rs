@@ -1,13 +1,13 @@
 //! Marks the bracket at the cursor, or right before it, and its partner.
 //!
-//! Brackets in strings and comments are not in the `line_scan`. Invariant: at most two marks. An open bracket without a
-//! partner is not an error, a closing one without a partner is.
+//! Brackets in strings and comments are not in the `line_scan`. Invariant: at most two marks. An open bracket
+//! without a partner is not an error, a closing one without a partner is.
 
 use nu_ansi_term::{Color, Style};
 
 use super::cache::CachedLine;
 
-/// Where a mark stands (bytes from the first line's start) and how it changes the style there.
+/// Offset of a mark (bytes from the first line's start), and the change of style there.
 pub(super) type Mark = (usize, fn(Style) -> Style);
 
 fn partners(style: Style) -> Style {
@@ -18,7 +18,7 @@ fn alone(style: Style) -> Style {
     style.fg(Color::Red).underline()
 }
 
-/// The marks for a cursor this many bytes from the start of the first line.
+/// Returns the marks for a cursor this many bytes from the start of the first line.
 pub(super) fn marks(lines: &[CachedLine], cursor: usize) -> Vec<Mark> {
     let mut starts = 0;
     let mut found = None;
@@ -76,7 +76,7 @@ fn back_from(lines: &[CachedLine], mut start: usize) -> impl Iterator<Item = Bra
 
 enum Partner {
     At(usize),
-    /// A bracket of another kind stands where it should.
+    /// The partner is a bracket of another kind.
     Wrong,
     Missing,
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::markdown::Theme;
 
-    /// The text with its cursor as `|`; what is marked, in order, `!` behind what has no partner.
+    /// The text has `|` as the cursor; expects the marks in order, `!` behind a bracket without a partner.
     fn check(text: &str, expected: &[(usize, bool)]) {
         let cursor = text.find('|').expect("a cursor");
         let mut cache = HighlightCache::new(Theme::default());

@@ -11,55 +11,48 @@ use super::line_scan::{LineKind, LineScan, ScanState, scan_line};
 use super::magics::{Language, body_language};
 use crate::markdown::Theme;
 
-/// Bytes, and how they look.
+/// Bytes, and their style.
 pub(super) type Span = (usize, Style);
 
-/// The lines and their colours.
 pub(super) struct HighlightCache {
     pub(super) theme: Theme,
-    /// Of the lines under the first.
+    /// The language of the lines below the first.
     pub(super) language: Language,
-    /// Of cells that begin with no magic.
+    /// The language of cells that begin with no magic.
     cells: Language,
     lines: Vec<CachedLine>,
-    /// Changes the painter has not taken yet.
     edits: Vec<Edit>,
-    /// How many lines, from the first, have their colours.
+    /// The number of lines, from the first, that have their colours.
     pub(super) done: usize,
-    /// How many lines, from the first, need them before the screen is right.
+    /// The number of lines, from the first, that need colours before the screen is right.
     pub(super) wanted: usize,
-    /// A paint did not wait for them.
+    /// A paint did not wait for the colours.
     pub(super) owed: bool,
-    /// The painter is loaded.
     pub(super) ready: bool,
 }
 
-/// A line.
 pub(super) struct CachedLine {
     pub(super) text: String,
     pub(super) scan: LineScan,
-    /// The state `scan` started from.
+    /// The state that `scan` started from.
     before: ScanState,
     pub(super) spans: Vec<Span>,
 }
 
-/// A change of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edit {
-    /// Lines were replaced.
     Replaced {
         at: usize,
         removed: usize,
         added: usize,
     },
-    /// A line is something else than it was.
+    /// The kind or state of a line changed.
     Changed(usize),
-    /// All lines look different.
+    /// The theme changed: repaint all lines.
     All,
 }
 
 impl HighlightCache {
-    /// An empty one.
     pub(super) fn new(theme: Theme) -> Self {
         HighlightCache {
             theme,
@@ -78,22 +71,20 @@ impl HighlightCache {
         &self.lines
     }
 
-    /// Takes what has happened since this was asked last.
+    /// Takes the changes since the last call.
     pub(super) fn take_edits(&mut self) -> Vec<Edit> {
         std::mem::take(&mut self.edits)
     }
 
-    /// True when there are changes the painter has not taken.
+    /// Returns true when there are changes that the painter has not taken.
     pub(super) fn has_edits(&self) -> bool {
         !self.edits.is_empty()
     }
 
-    /// Sets the painted spans of this line.
     pub(super) fn painted(&mut self, at: usize, spans: Vec<Span>) {
         self.lines[at].spans = spans;
     }
 
-    /// Everything is painted anew, in this theme.
     pub(super) fn set_theme(&mut self, theme: Theme) {
         if self.theme != theme {
             self.theme = theme;
@@ -101,7 +92,6 @@ impl HighlightCache {
         }
     }
 
-    /// Sets the language of cells.
     pub(super) fn set_language(&mut self, cells: Language) {
         if self.cells != cells {
             self.cells = cells;
@@ -110,7 +100,7 @@ impl HighlightCache {
         }
     }
 
-    /// Takes the text of the cell; what did not change stays.
+    /// Sets the text of the cell; unchanged lines keep their colours.
     pub(super) fn set_text(&mut self, text: &str) {
         let new: Vec<&str> = text.split('\n').collect();
         let same = |(known, line): &(&CachedLine, &&str)| known.text == **line;
@@ -135,7 +125,7 @@ impl HighlightCache {
         self.see(changed);
     }
 
-    /// Puts `new` in place of all lines but the first `head` and the last `tail`.
+    /// Replaces all lines but the first `head` and the last `tail` by `new`.
     fn replace(&mut self, head: usize, tail: usize, new: &[&str]) {
         let old = head..self.lines.len() - tail;
         let fresh: Vec<CachedLine> = new
@@ -164,7 +154,7 @@ impl HighlightCache {
         self.done = self.done.min(head);
     }
 
-    /// Looks at the lines of `changed`, and at those behind while it matters.
+    /// Scans the lines of `changed`, and those behind as long as their starting state changes.
     fn see(&mut self, changed: std::ops::Range<usize>) {
         let mut state = match changed.start {
             0 => ScanState::default(),
@@ -199,7 +189,7 @@ impl HighlightCache {
     }
 }
 
-/// The colours of a line as they lie on what it has become: what was put in looks like what it follows.
+/// Fits a line's colours to its new text: inserted text looks like the text before it.
 fn stretched(known: &CachedLine, text: &str) -> Vec<Span> {
     let (old, new) = (known.text.as_bytes(), text.as_bytes());
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
@@ -220,7 +210,7 @@ fn stretched(known: &CachedLine, text: &str) -> Vec<Span> {
     }
     let kept: usize = spans.iter().map(|(length, _)| length).sum();
     let put_in = new.len() - kept;
-    // The span that ends at the change, or holds it, takes what was put in.
+    // The span that ends at the change, or contains it, gets the inserted text.
     let mut at = 0;
     for span in &mut spans {
         at += span.0;
@@ -232,7 +222,7 @@ fn stretched(known: &CachedLine, text: &str) -> Vec<Span> {
     vec![(text.len(), Style::default())]
 }
 
-/// A change inside a character can put a border there.
+/// Moves span borders that a change put inside a character.
 fn cut_at_characters(mut spans: Vec<Span>, text: &str) -> Vec<Span> {
     let mut at = 0;
     let mut wanted = 0;

@@ -1,9 +1,9 @@
-//! Paints the lines of a [`HighlightCache`] in order, and remembers how far it is.
+//! Paints the lines of a [`HighlightCache`] in order, and remembers its progress.
 //!
-//! For each line it keeps the language state before and after: (line, state before) → (spans, state after). Painting
-//! goes on at the first line whose text or state before has changed, and stops at one whose state before is unchanged.
-//! Invariant: the result equals painting from scratch. A line takes some 70 µs, the first of a language some 5 ms. The
-//! states belong to one thread (they hold regular expressions' captures).
+//! Keeps the language state before and after each line: (line, state before) → (spans, state after). Painting
+//! resumes at the first line whose text or state before has changed, and stops at one whose state before is
+//! unchanged. Invariant: the result equals painting from scratch. A line takes some 70 µs, the first of a language
+//! some 5 ms. The states belong to one thread (they hold captures of regular expressions).
 
 use std::rc::Rc;
 
@@ -14,25 +14,22 @@ use super::line_scan::LineKind;
 use super::magics::{Language, rest_language};
 use crate::markdown::{CodePainter, CodeState, Theme};
 
-/// The marks that are IPython's and not Python's.
+/// The style of marks that are IPython's, not Python's.
 fn magic() -> Style {
     Color::Purple.normal()
 }
 
-/// `None` where no language has one.
+/// `None` where the language has no state.
 type State = Option<Rc<CodeState>>;
 
-/// The painters of a theme, and the states.
 pub(super) struct LinePainter {
     palette: Painters,
-    /// Before and after each line, as it was painted last.
+    /// The states before and after each line at its last paint.
     states: Vec<Option<(State, State)>>,
     done: usize,
 }
 
-/// A line to paint.
 pub(super) struct PaintTask {
-    /// Its number.
     pub(super) at: usize,
     text: String,
     kind: LineKind,
@@ -54,7 +51,6 @@ impl Painters {
         })
     }
 
-    /// `None` for a language nobody knows.
     fn painter_for(&mut self, language: &Language) -> Option<&CodePainter> {
         let name = match language {
             Language::Python => return Some(&self.python),
@@ -70,7 +66,7 @@ impl Painters {
         self.others[at].1.as_ref()
     }
 
-    /// Text that nothing came before.
+    /// Paints text that no other text precedes.
     fn alone(&mut self, text: &str, language: &Language) -> Vec<Span> {
         match self.painter_for(language) {
             None => vec![(text.len(), Style::default())],
@@ -80,7 +76,7 @@ impl Painters {
 }
 
 impl LinePainter {
-    /// Loads the tables, if nobody has (some 8 ms).
+    /// Loads the tables unless they are loaded (some 8 ms).
     pub(super) fn new(theme: Theme) -> Option<Self> {
         Some(LinePainter {
             palette: Painters::new(theme)?,
@@ -89,7 +85,8 @@ impl LinePainter {
         })
     }
 
-    /// The next line to paint; applies the cache's changes first, and tells the cache how many lines are done.
+    /// Returns the next line to paint; applies the cache's changes first, and reports to the cache the number of
+    /// lines done.
     pub(super) fn next(&mut self, cache: &mut HighlightCache) -> Option<PaintTask> {
         for edit in cache.take_edits() {
             self.follow(edit);
@@ -117,7 +114,7 @@ impl LinePainter {
         })
     }
 
-    /// The spans of a line that [`LinePainter::next`] gave.
+    /// Returns the spans of a line from [`LinePainter::next`].
     pub(super) fn paint(&mut self, task: &PaintTask) -> Vec<Span> {
         let before = self.before(task.at);
         let (spans, mut after) = self.palette.paint(task, &before);
@@ -131,7 +128,7 @@ impl LinePainter {
         spans
     }
 
-    /// The spans of [`LinePainter::paint`] were not used: the line is still to paint.
+    /// Marks the line as unpainted, since the spans of [`LinePainter::paint`] were not used.
     pub(super) fn take_back(&mut self, task: &PaintTask) {
         self.states[task.at] = None;
     }
@@ -203,12 +200,12 @@ impl Painters {
                 push(&mut spans, [(text.len() - end, magic())]);
             }
         }
-        // Such a line leaves no trace in the Python around it; what follows a cell magic begins afresh.
+        // Such a line does not affect the Python around it; text behind a cell magic starts afresh.
         (spans, before.clone())
     }
 }
 
-/// Appends spans, joining neighbours of one style.
+/// Appends spans; joins neighbours of one style.
 fn push(spans: &mut Vec<Span>, more: impl IntoIterator<Item = Span>) {
     for (length, style) in more {
         match spans.last_mut() {

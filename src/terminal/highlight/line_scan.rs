@@ -1,15 +1,13 @@
 //! A fast scan of each line of a cell: Python, a magic or a shell command, and its brackets.
 //!
-//! In: a line and the state at the end of the line before ([`ScanState`]). Out: a [`LineScan`]. Invariant: cheap and
-//! total; the scan depends on the line's text and [`ScanState`] alone, so it can be cached until one of them changes.
-//! Absent on purpose: syntax and colours; the fields of f-strings (their brackets are part of the string).
+//! In: a line and the state at the end of the line before ([`ScanState`]). Out: a [`LineScan`]. Invariant: cheap
+//! and total; the scan depends on the line's text and [`ScanState`] alone, so it can be cached until one of them
+//! changes. Absent on purpose: syntax and colours; the fields of f-strings (their brackets are part of the string).
 
-/// Where Python stands at the end of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ScanState {
     /// In a string that opened with this quote.
     string: Option<Quote>,
-    /// Brackets that are open.
     depth: u32,
     /// After a backslash, in Python or (`escape`) in a line that is not Python.
     continued: bool,
@@ -23,7 +21,7 @@ struct Quote {
 }
 
 impl ScanState {
-    /// A statement may begin here.
+    /// Returns true where a statement may begin.
     fn is_fresh(self) -> bool {
         self == ScanState::default()
     }
@@ -32,15 +30,15 @@ impl ScanState {
 /// The kind of a line. Offsets are bytes from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
-    /// Nothing else.
+    /// Python only.
     Python,
     /// Python up to `at`, then a magic whose name ends before `end`, or the mark of `/f x`, `,f x` or `;f x`.
     Magic { at: usize, end: usize },
     /// Python up to `at`, then `!` (or `!!`, to `end`) and a command.
     Shell { at: usize, end: usize },
-    /// The second line of a command, or a later one.
+    /// A later line of a command.
     ShellRest,
-    /// `?name`, `name?`, `?`: the marks stand before `start` and from `end` on.
+    /// `?name`, `name?`, `?`: the marks are before `start` and from `end` on.
     Help { start: usize, end: usize },
 }
 
@@ -49,11 +47,10 @@ pub(super) struct LineScan {
     pub(super) kind: LineKind,
     /// Brackets outside of strings and comments, by offset.
     pub(super) brackets: Vec<(usize, u8)>,
-    /// How it ends.
     pub(super) state: ScanState,
 }
 
-/// Looks at `line`, which has no newline, after a line that ended so.
+/// Scans `line`, which has no newline, from the state at the end of the line before.
 pub(super) fn scan_line(line: &str, state: ScanState) -> LineScan {
     let bytes = line.as_bytes();
     if state.escape {
@@ -95,7 +92,7 @@ pub(super) fn scan_line(line: &str, state: ScanState) -> LineScan {
     .run()
 }
 
-/// `a.b`, `%timeit`, `*name*`: what help can be asked for.
+/// Returns true for names that help can be requested for: `a.b`, `%timeit`, `*name*`.
 fn is_name(word: &str) -> bool {
     let word = word.trim_start_matches('%');
     !word.is_empty()
@@ -104,7 +101,7 @@ fn is_name(word: &str) -> bool {
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '*' | '[' | ']'))
 }
 
-/// The line that is not Python from `at` on, if it is none.
+/// Returns the kind of the line that is not Python from `at` on; `None` when it is Python.
 fn escape_at(bytes: &[u8], at: usize) -> Option<LineKind> {
     match bytes.get(at)? {
         b'!' => Some(LineKind::Shell {
@@ -124,7 +121,7 @@ fn escape_at(bytes: &[u8], at: usize) -> Option<LineKind> {
     }
 }
 
-/// `/f a b`, `,f a b`, `;f a b`: a call written without brackets or quotes. Its mark is painted as a magic's.
+/// Recognises `/f a b`, `,f a b`, `;f a b`: a call without brackets or quotes. Its mark is painted as a magic's.
 fn call_at(bytes: &[u8], at: usize) -> Option<LineKind> {
     let is_call = matches!(bytes.get(at)?, b'/' | b',' | b';');
     is_call.then_some(LineKind::Magic { at, end: at + 1 })
@@ -204,7 +201,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// From inside a string to behind it; a string the line does not end is noted when it goes on in the next.
+    /// Moves from inside a string to behind it; stores a string that goes on in the next line.
     fn string(&mut self, quote: Quote) {
         while let Some(&byte) = self.bytes.get(self.at) {
             if byte == b'\\' {

@@ -1,17 +1,15 @@
 //! The language behind a magic: of the body of a cell magic, of the rest of a line magic.
 
-/// The language of some lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Language {
     /// Python with IPython's syntax.
     Python,
-    /// One the tables may know by this name or file extension.
+    /// A language that the tables may have under this name or file extension.
     Named(String),
-    /// None.
     Plain,
 }
 
-/// The language of the lines under `head`, the first line of a cell.
+/// Returns the language of the lines below `head`, the first line of a cell.
 pub(super) fn body_language(head: &str) -> Language {
     let Some(magic) = head.trim_start().strip_prefix("%%") else {
         return Language::Python;
@@ -50,7 +48,8 @@ pub(super) fn body_language(head: &str) -> Language {
     }
 }
 
-/// The language of what follows the magic `name` (with its `%`), or the mark of a call, on its line.
+/// Returns the language of the text behind the magic `name` (with its `%`), or behind the mark of a call, on its
+/// line.
 pub(super) fn rest_language(name: &str) -> Language {
     match name.trim_start_matches('%') {
         "/" | "time" | "timeit" | "prun" | "memit" | "mprun" | "lprun" | "debug" | "psearch" => {

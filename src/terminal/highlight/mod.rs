@@ -1,10 +1,11 @@
 //! Highlights the text being typed: colours, bracket marks, and the rows of it that fit on the screen.
 //!
-//! reedline calls it on every paint, cursor moves included; it updates the [`Snapshot`](super::snapshot::Snapshot).
-//! Cells are Python with IPython's magics and commands, in the code theme in force (`line_scan` and `magics` classify
-//! lines, `cache` keeps the results, `line_painter` colours a line, `worker` is its thread, `brackets` finds partners);
-//! prompts are plain, and without colour everything is. Invariants: the painted bytes are those of the text, except for
-//! the rows a [`window`](super::window) hides; a paint waits for colours for 2 ms at most.
+//! reedline calls this on every paint, cursor moves included; each call updates the
+//! [`Snapshot`](super::snapshot::Snapshot). Cells are Python with IPython's magics and commands, in the code theme
+//! in force (`line_scan` and `magics` classify lines, `cache` keeps the results, `line_painter` colours a line,
+//! `worker` is its thread, `brackets` finds partners); prompts are plain, and without colour everything is.
+//! Invariants: the painted bytes are those of the text, except for the rows a [`window`](super::window) hides; a
+//! paint waits for colours for 2 ms at most.
 //!
 //! Absent on purpose: classifying the text (`input`), and its completeness.
 
@@ -33,10 +34,9 @@ use brackets::{Mark, marks};
 use cache::HighlightCache;
 use worker::HighlightWorker;
 
-/// A piece of the text and how it looks.
 type Piece = (Style, String);
 
-/// How the text looks, shared by the editor and its highlighter.
+/// Renders the text; shared by the editor and its highlighter.
 pub(super) struct InputRenderer {
     snapshot: SharedSnapshot,
     /// `None` without colour.
@@ -53,7 +53,7 @@ struct ViewState {
 }
 
 impl InputRenderer {
-    /// `size` gives the terminal's columns and rows at that moment.
+    /// `size` returns the terminal's current columns and rows.
     pub(super) fn new(
         snapshot: SharedSnapshot,
         theme: Option<Theme>,
@@ -68,21 +68,20 @@ impl InputRenderer {
         })
     }
 
-    /// How a repaint is asked for, once colours are there.
+    /// Sets the callback that requests a repaint once colours are there.
     pub(super) fn repaint_with(&self, repaint: Arc<dyn Fn() + Send + Sync>) {
         if let Some(colours) = &self.colours {
             colours.repaint_with(repaint);
         }
     }
 
-    /// Paints in this theme from now on.
     pub(super) fn set_theme(&self, theme: Theme) {
         if let Some(colours) = &self.colours {
             colours.cache().set_theme(theme);
         }
     }
 
-    /// Repaints in the theme for the background the terminal reported.
+    /// Repaints in the theme for the background that the terminal reported.
     pub(super) fn set_background(&self, background: Background) {
         if let (Some(colours), Ok(theme)) = (&self.colours, Theme::named(background.theme())) {
             colours.cache().set_theme(theme);
@@ -90,7 +89,7 @@ impl InputRenderer {
         }
     }
 
-    /// The label of the text, in front of the rows that are shown.
+    /// Returns the label of the text, in front of the visible rows.
     pub(super) fn windowed_prompt<'a>(
         &'a self,
         label: &'a Label,
@@ -108,7 +107,8 @@ impl InputRenderer {
         }
     }
 
-    /// After a submit: what erases the window and prints all of `text` in its place; `None` when all of it is there.
+    /// Returns, after a submit, the bytes that erase the window and print all of `text`; `None` when all of it is
+    /// on the screen.
     pub(super) fn whole(&self, text: &str, label: &Label) -> Option<String> {
         let mut view = self.view();
         let rows = view.last.take()?.rows?;
@@ -135,8 +135,8 @@ impl InputRenderer {
         Some(out)
     }
 
-    /// The pieces of `text` within `range`; brackets are marked for a cursor in the text. Without one it is the last
-    /// paint: the text stays as it is painted now.
+    /// Returns the pieces of `text` within `range`; marks brackets for a cursor in the text. Without a cursor it is
+    /// the last paint: the text stays on the screen in these colours.
     fn pieces(&self, text: &str, cursor: usize, range: Range<usize>) -> Vec<Piece> {
         let (mode, cell_language) = {
             let snapshot = lock_snapshot(&self.snapshot);
@@ -162,7 +162,7 @@ impl InputRenderer {
     }
 }
 
-/// The pieces of `text` within `range`, neighbours of one style joined; its code begins at `start`.
+/// Returns the pieces of `text` within `range`, joining neighbours of one style; its code begins at `start`.
 fn compose(
     cache: &HighlightCache,
     text: &str,
@@ -198,7 +198,7 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// One span, cut where a bracket in it is marked.
+    /// Appends a span, cut where a bracket in it is marked.
     fn marked(&mut self, span: Range<usize>, style: Style, start: usize, marks: &[Mark]) {
         let mut inside: Vec<&Mark> = marks
             .iter()
@@ -231,13 +231,9 @@ impl Pieces<'_> {
     }
 }
 
-/// Paints the text and keeps the snapshot.
 pub(super) struct InputHighlighter {
-    /// Shared with the editor.
     pub(super) look: Arc<InputRenderer>,
-    /// Called when the text being typed becomes a prompt.
     pub(super) on_prompt: Box<dyn Fn() + Send>,
-    /// Called before every paint.
     pub(super) before: Box<dyn Fn() + Send>,
 }
 
@@ -267,7 +263,7 @@ impl Highlighter for InputHighlighter {
             let hidden = "\0".repeat(shown.range.start);
             styled.push((Style::default(), hidden));
         }
-        // A submitted text stays on the screen: without marks.
+        // A submitted text stays on the screen without marks.
         let cursor = if submitted { usize::MAX } else { cursor };
         for piece in self.look.pieces(text, cursor, shown.range) {
             styled.push(piece);

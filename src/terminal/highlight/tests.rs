@@ -1,4 +1,4 @@
-//! Code as it is painted while it is typed: which colour stands on which piece, and what the thread is told.
+//! Code as it is painted while it is typed: the colour of each piece, and the edits that the thread gets.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::input::Mode;
 use crate::properties;
 use crate::terminal::snapshot::Snapshot;
 
-/// Paints until nothing is left.
+/// Paints until all lines are painted.
 fn paint(cache: &mut HighlightCache, brush: &mut LinePainter) {
     while let Some(task) = brush.next(cache) {
         let spans = brush.paint(&task);
@@ -29,7 +29,7 @@ fn spans(cache: &HighlightCache) -> Vec<Vec<Span>> {
         .collect()
 }
 
-/// The words of a text that have a colour, with whether it is the one of magics.
+/// Returns the coloured words of a text; true for the colour of magics.
 fn coloured(text: &str) -> Vec<(String, bool)> {
     let theme = Theme::default();
     let mut cache = HighlightCache::new(theme);
@@ -101,7 +101,7 @@ fn python_magics_and_commands_have_their_colours() {
         &[],
     );
     check("len??", &[("??", true)], &[]);
-    // The line that is not Python leaves no trace in what follows.
+    // The line that is not Python does not affect the lines behind it.
     check("!echo '''\nreturn 1", &[("return", false)], &[]);
 }
 
@@ -154,7 +154,8 @@ fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> InputHighlig
 proptest! {
     #![proptest_config(properties::cases(properties::USUAL))]
 
-    /// The editor finds its cursor: the bytes up to it are as many as it has, and those on the screen are its own.
+    /// The editor finds its cursor: the bytes up to it are as many as in the text, and the visible ones are those
+    /// of the text.
     #[test]
     fn bytes_are_kept(
         lines in prop::collection::vec("[a-z'\"#!%.@(){}0-9é漢 ;]{0,30}", 0..20),

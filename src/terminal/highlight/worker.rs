@@ -1,8 +1,9 @@
-//! The highlighting thread: loads the painter, paints changed lines, requests a repaint for a paint that did not wait.
+//! The highlighting thread: loads the painter, paints changed lines, requests a repaint for a paint that did not
+//! wait.
 //!
-//! The thread starts with the first text and loads (some 8 ms); nothing waits for that. Later a paint hands over what
-//! changed and waits 2 ms at most, enough for some ten lines; a paint that could not wait shows the colours there are
-//! and is repeated. Invariant: the cache is not locked while painting.
+//! The thread starts with the first text and loads (some 8 ms); nothing waits for that. Later a paint hands over
+//! the changes and waits 2 ms at most, enough for some ten lines; a paint that could not wait shows the colours
+//! there are and is repeated. Invariant: the cache is not locked while painting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,10 +14,10 @@ use super::line_painter::LinePainter;
 use super::magics::Language;
 use crate::markdown::{Theme, warm_up};
 
-/// How long a paint waits for colours.
+/// Longest wait of a paint for colours.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// How long the last paint of a text waits, the loading of the colours included: it stays on the screen.
+/// Longest wait of a text's last paint, which stays on the screen; the wait may include loading the colours.
 const LAST_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The cache shared by the editor's paints and the thread.
@@ -29,7 +30,6 @@ pub(super) struct HighlightWorker {
 }
 
 impl HighlightWorker {
-    /// Nothing to paint.
     pub(super) fn new(theme: Theme) -> Arc<Self> {
         Arc::new(HighlightWorker {
             cache: Mutex::new(HighlightCache::new(theme)),
@@ -40,26 +40,23 @@ impl HighlightWorker {
         })
     }
 
-    /// Sets the repaint callback; the first one wins.
+    /// Sets the repaint callback; later calls are ignored.
     pub(super) fn repaint_with(&self, repaint: Arc<dyn Fn() + Send + Sync>) {
-        // The first one holds.
         let _ = self.repaint.set(repaint);
     }
 
-    /// Asks for a repaint.
     pub(super) fn ask_repaint(&self) {
         if let Some(repaint) = self.repaint.get() {
             repaint();
         }
     }
 
-    /// The cache as it is.
     pub(super) fn cache(&self) -> MutexGuard<'_, HighlightCache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sheet of this text, with the colours of its first `wanted` lines if they can be had in a moment; the `last`
-    /// paint of a text waits longer.
+    /// Sets the text and returns the cache, with the colours of its first `wanted` lines if they are ready in time;
+    /// the `last` paint of a text waits longer.
     pub(super) fn update(
         self: &Arc<Self>,
         text: &str,
@@ -118,7 +115,7 @@ impl HighlightWorker {
             let spans = painter.paint(&task);
             cache = self.cache();
             if cache.has_edits() {
-                // Lines have changed meanwhile: the number may mean another one.
+                // Lines have changed meanwhile: the index may mean another one.
                 painter.take_back(&task);
             } else {
                 cache.painted(task.at, spans);

@@ -1,4 +1,4 @@
-//! Suggestions as the editor meets them: painted, pressed, typed along, taken; no terminal, no agent.
+//! Suggestions as the editor meets them: painted, requested, typed along, accepted; no terminal, no agent.
 
 use std::sync::mpsc;
 
@@ -20,7 +20,7 @@ fn stage() -> Stage {
     stage_with(Mode::Cells, &[])
 }
 
-/// One that suggests these earlier inputs.
+/// A stage that suggests these earlier inputs.
 fn stage_with(mode: Mode, earlier: &[&str]) -> Stage {
     let recall = Recall::default();
     earlier.iter().for_each(|text| recall.push(text));
@@ -47,7 +47,7 @@ fn stage_with(mode: Mode, earlier: &[&str]) -> Stage {
 }
 
 impl Stage {
-    /// What is painted in grey behind `text`, and what the key for all of it takes then.
+    /// Returns the grey text behind `text`, and the text that the key for the whole hint accepts then.
     fn grey(&mut self, text: &str) -> (String, String) {
         let painted = self
             .hinter
@@ -61,14 +61,14 @@ impl Stage {
         (shown, self.hinter.complete_hint())
     }
 
-    /// What is painted behind `text` with the cursor at `|`.
+    /// Returns the painted text behind `text` with the cursor at `|`.
     fn paint(&mut self, text: &str) -> String {
         let (text, cursor) = cursor(text);
         let history = &self.history;
         self.hinter.handle(&text, cursor, history, false, "")
     }
 
-    /// Presses the key at `text` and paints; what goes into the text.
+    /// Presses the key at `text` and paints; returns the inserted text.
     fn press(&mut self, text: &str) -> Option<String> {
         let event = self.hints.pressed();
         let taken = match event {
@@ -84,7 +84,7 @@ impl Stage {
         taken
     }
 
-    /// Asks at `text` and gets `answer`.
+    /// Requests a suggestion at `text` and answers it with `answer`.
     fn offer(&mut self, text: &str, answer: &str) {
         assert_eq!(self.press(text), None);
         let (draft, take) = self.drafts.try_recv().expect("it was asked");
@@ -269,13 +269,13 @@ fn earlier_inputs_give_way_and_can_be_switched_off() {
     stage.hints.state().keys.taken = 0;
     assert_eq!(stage.hinter.next_hint_token(), "ha_two");
     assert_eq!(stage.hinter.next_hint_token(), " beta");
-    // What the model is asked for stands in its place.
+    // The model's suggestion takes its place.
     assert_eq!(stage.press("alp|"), None);
     let (_, answer) = stage.drafts.recv().unwrap();
     assert_eq!(stage.grey("alp").1, "");
     answer(Ok("ine".into()));
     assert_eq!(stage.grey("alp"), ("ine".into(), "ine".into()));
-    // Nobody could tell it from the text.
+    // It would look like the text.
     let mut plain = stage_with(Mode::Cells, &["alpha = 1"]);
     assert_eq!(plain.paint("alp|"), "");
     assert_eq!(plain.paint("al|p"), "");

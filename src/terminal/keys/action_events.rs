@@ -8,7 +8,7 @@ use crate::config::KeyAction;
 use crate::terminal::blocks::BlockCommand;
 use crate::terminal::host_command::HostCommand;
 
-/// The event of an action that does not depend on the text.
+/// Returns the event of an action that does not depend on the text.
 pub(super) fn event(action: KeyAction) -> ReedlineEvent {
     use ReedlineEvent as Event;
     let select = true;
@@ -46,7 +46,7 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::Unfold => wish(BlockCommand::Unfold),
         KeyAction::Up => first_of(&[Event::MenuUp, Event::Up]),
         KeyAction::Down => first_of(&[Event::MenuDown, Event::Down]),
-        // From the end of a text that was typed the editor would search for what begins with it.
+        // From the end of a typed text the editor would search for entries that begin with it.
         KeyAction::PreviousEntry => Event::Multiple(vec![Event::ToStart, Event::PreviousHistory]),
         KeyAction::NextEntry => Event::NextHistory,
         KeyAction::SearchHistory => HostCommand::SearchHistory.event(),
@@ -86,7 +86,7 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
     }
 }
 
-/// True for actions that select: the ones that follow meet a selection.
+/// Returns true for actions that select: later actions apply to the selection.
 pub(super) fn selects(action: KeyAction) -> bool {
     matches!(
         action,
@@ -102,7 +102,7 @@ pub(super) fn selects(action: KeyAction) -> bool {
     )
 }
 
-/// True for actions that are vi's own business outside its insert mode.
+/// Returns true for actions that vi handles itself outside its insert mode.
 pub(super) fn is_for_insert_mode(action: KeyAction) -> bool {
     matches!(
         action,
@@ -125,7 +125,7 @@ pub(super) fn is_for_insert_mode(action: KeyAction) -> bool {
     )
 }
 
-/// True for actions that vi has keys of its own for.
+/// Returns true for actions that vi has keys of its own for.
 pub(super) fn is_of_vi(action: KeyAction) -> bool {
     is_for_insert_mode(action)
         || selects(action)
@@ -150,10 +150,10 @@ pub(super) fn is_of_vi(action: KeyAction) -> bool {
         )
 }
 
-/// True when reedline returns to us and parses no further key of this read.
+/// Returns true when reedline returns to us and parses no further key of this read.
 pub(super) fn ends_reading(event: &ReedlineEvent, empty: bool) -> bool {
     match event {
-        // The hints take this one on its way.
+        // The hints handle this one.
         ReedlineEvent::ExecuteHostCommand(name) => *name != HostCommand::Suggest.name(),
         ReedlineEvent::Submit | ReedlineEvent::Enter | ReedlineEvent::CtrlC => true,
         ReedlineEvent::CtrlD => empty,
@@ -164,7 +164,7 @@ pub(super) fn ends_reading(event: &ReedlineEvent, empty: bool) -> bool {
     }
 }
 
-/// True when the text is submitted, whatever stands in it.
+/// Returns true when the text is submitted, whatever it is.
 pub(super) fn submits(event: &ReedlineEvent) -> bool {
     match event {
         ReedlineEvent::Submit => true,

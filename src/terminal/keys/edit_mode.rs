@@ -12,7 +12,7 @@ use crate::config::{self, Stroke};
 
 pub(super) struct InnerEditMode {
     mode: Box<dyn EditMode>,
-    /// vi's own keys while something is selected.
+    /// vi's own keys while text is selected.
     visual: Keybindings,
 }
 
@@ -35,7 +35,6 @@ impl InnerEditMode {
         self.mode.edit_mode()
     }
 
-    /// The mode's event for a terminal event.
     pub(super) fn event(&mut self, event: Event) -> ReedlineEvent {
         match ReedlineRawEvent::try_from(event) {
             Ok(raw) => self.mode.parse_event(raw),
@@ -47,7 +46,7 @@ impl InnerEditMode {
         self.event(Event::Key(code.into()))
     }
 
-    /// vi's mode; `None` in emacs mode.
+    /// Returns vi's mode; `None` in emacs mode.
     pub(super) fn vi(&self) -> Option<PromptViMode> {
         match self.edit_mode() {
             PromptEditMode::Vi(mode) => Some(mode),
@@ -55,12 +54,11 @@ impl InnerEditMode {
         }
     }
 
-    /// Characters are typed.
     pub(super) fn inserts(&self) -> bool {
         matches!(self.vi(), None | Some(PromptViMode::Insert))
     }
 
-    /// Back to where characters are typed: the next input begins there.
+    /// Returns to the mode that types characters, where the next input begins.
     pub(super) fn insert_mode(&mut self) {
         if !self.inserts() {
             self.key(KeyCode::Esc);
@@ -68,7 +66,7 @@ impl InnerEditMode {
         }
     }
 
-    /// True for keys that change vi's selection.
+    /// Returns true for keys that change vi's selection.
     pub(super) fn selects_by_itself(&self, stroke: Stroke) -> bool {
         let bound = || self.visual.find_binding(stroke.modifiers(), stroke.code());
         self.vi() == Some(PromptViMode::Visual) && matches!(bound(), Some(ReedlineEvent::Edit(_)))

@@ -1,7 +1,7 @@
-//! Edits that depend on the text: which bytes are replaced, and by what.
+//! Edits that depend on the text: the bytes to replace, and their replacement.
 //!
-//! Pure. The keys use them while they know the text ([`TypedText`]), the editor with its own text when they do not.
-//! Absent on purpose: the kill ring (`kill_ring`), moving, single characters.
+//! Pure. The keys use these while they know the text ([`TypedText`]), the editor with its own text when they do
+//! not. Absent on purpose: the kill ring (`kill_ring`), moving, single characters.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::text::last_word;
 /// Columns of a level.
 const LEVEL: usize = 4;
 
-/// Bytes that go and what comes in their place; the cursor stands behind it then.
+/// A range of bytes and its replacement; the cursor moves behind the replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::terminal) struct Change {
     pub(in crate::terminal) range: Range<usize>,
@@ -23,7 +23,7 @@ pub(in crate::terminal) struct Change {
 }
 
 impl Change {
-    /// As the editor's commands; one step to undo.
+    /// Returns the editor's commands; one step of undo.
     pub(in crate::terminal) fn commands(self) -> Vec<EditCommand> {
         let go = |position, select| EditCommand::MoveToPosition { position, select };
         let mut commands = vec![go(self.range.start, false)];
@@ -35,12 +35,12 @@ impl Change {
     }
 }
 
-/// The bytes a key that cuts cuts; `None` for keys that do not.
+/// Returns the bytes that a cutting key cuts; `None` for other keys.
 pub(in crate::terminal) fn cut(action: KeyAction, typed: &TypedText) -> Option<Range<usize>> {
     let (text, cursor, line) = (&typed.text, typed.cursor, typed.line());
     let (before, after) = text.split_at(cursor);
     Some(match action {
-        // At the end of a line the line end goes.
+        // At the end of a line the newline is cut.
         KeyAction::KillLine if cursor == line.end => cursor..(cursor + 1).min(text.len()),
         KeyAction::KillLine => cursor..line.end,
         KeyAction::KillLineStart if cursor == line.start => cursor.saturating_sub(1)..cursor,
@@ -59,7 +59,6 @@ pub(in crate::terminal) fn cut(action: KeyAction, typed: &TypedText) -> Option<R
     })
 }
 
-/// True when what is cut stands before the cursor.
 pub(in crate::terminal) fn cuts_back(action: KeyAction) -> bool {
     matches!(
         action,
@@ -71,12 +70,12 @@ fn of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// True when the cursor stands in the white space its line begins with, or right behind it.
+/// Returns true when the cursor is in the leading white space of its line, or right behind it.
 pub(in crate::terminal) fn in_leading_blanks(typed: &TypedText) -> bool {
     typed.line_before().chars().all(|c| matches!(c, ' ' | '\t'))
 }
 
-/// Backspace in the white space a line begins with: back by a level, or to what the lines above it begin with.
+/// Backspace in leading white space: dedents by a level, or to the indentation of a line above.
 pub(in crate::terminal) fn back_a_level(typed: &TypedText) -> Option<Change> {
     let blanks = typed.line_before();
     let columns = blanks.len();
@@ -98,7 +97,6 @@ pub(in crate::terminal) fn back_a_level(typed: &TypedText) -> Option<Change> {
     })
 }
 
-/// Tab in the white space a line begins with: spaces to the next level.
 pub(in crate::terminal) fn to_next_level(typed: &TypedText) -> Option<Change> {
     let column = typed.line_before().len();
     in_leading_blanks(typed).then(|| Change {
@@ -107,7 +105,7 @@ pub(in crate::terminal) fn to_next_level(typed: &TypedText) -> Option<Change> {
     })
 }
 
-/// The colon that ends `else` and the like: it takes the line to where it belongs.
+/// A colon that completes `else` and the like: dedents the line to its level.
 pub(in crate::terminal) fn colon(typed: &TypedText, mode: Mode) -> Option<Change> {
     if typed.cursor != typed.line().end {
         return None;
@@ -122,7 +120,7 @@ pub(in crate::terminal) fn colon(typed: &TypedText, mode: Mode) -> Option<Change
     })
 }
 
-/// The lines of `selected` (bytes) a level in or out.
+/// Indents or dedents the lines of `selected` (bytes) by a level.
 pub(in crate::terminal) fn shift(text: &str, selected: Range<usize>, inwards: bool) -> Change {
     let start = text[..selected.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[selected.end..]
@@ -157,7 +155,7 @@ pub(in crate::terminal) fn shift(text: &str, selected: Range<usize>, inwards: bo
 mod tests {
     use super::*;
 
-    /// A text with `|` where the cursor stands.
+    /// A text with `|` as the cursor.
     fn typed(text: &str) -> TypedText {
         let cursor = text.find('|').unwrap();
         TypedText::new(text.replacen('|', "", 1), cursor)

@@ -6,7 +6,7 @@ use crate::input::{Completeness, Mode};
 use crate::terminal::cell_language::CellLanguage;
 use crate::terminal::keys::typed_text::TypedText;
 
-/// A line that is begun, indented by so many columns.
+/// Returns the event that begins a line indented by this many columns.
 pub(super) fn newline(indent: usize) -> ReedlineEvent {
     let mut edits = vec![EditCommand::InsertNewline];
     if indent > 0 {
@@ -15,7 +15,7 @@ pub(super) fn newline(indent: usize) -> ReedlineEvent {
     ReedlineEvent::Edit(edits)
 }
 
-/// How far a line begun at the cursor is indented.
+/// Returns the indentation of a line begun at the cursor.
 pub(super) fn indent_at(typed: &TypedText, (mode, cell_language): &(Mode, CellLanguage)) -> usize {
     match cell_language.completeness(&typed.text[..typed.cursor], *mode) {
         Completeness::Incomplete { indent } => indent,
@@ -23,7 +23,6 @@ pub(super) fn indent_at(typed: &TypedText, (mode, cell_language): &(Mode, CellLa
     }
 }
 
-/// Enter at the cursor: a new line, or a submit.
 pub(super) fn enter(typed: &TypedText, reading: &(Mode, CellLanguage)) -> ReedlineEvent {
     let after = &typed.text[typed.cursor..];
     if !after.trim().is_empty() && after.contains('\n') {

@@ -1,5 +1,5 @@
-//! Esc in vi's modes: tells Esc and a character from Alt and that character. Most terminals send the same bytes for
-//! both.
+//! Esc in vi's modes: distinguishes Esc and a character from Alt and that character. Most terminals send the same
+//! bytes for both.
 //!
 //! Absent on purpose: Esc before a key in emacs mode, which is Alt however slow.
 
@@ -8,7 +8,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use crate::config::{ChordPriority, KeyMatch};
 use crate::terminal::keys::action_events;
 
-/// Of Esc and a character that came in one read: the character.
+/// Returns the character of Esc and a character that came in one read.
 pub(super) fn behind(event: &Event) -> Option<KeyEvent> {
     let Event::Key(key) = event else { return None };
     let same = key.modifiers - KeyModifiers::SHIFT == KeyModifiers::ALT
@@ -16,7 +16,7 @@ pub(super) fn behind(event: &Event) -> Option<KeyEvent> {
     same.then(|| KeyEvent::new(key.code, key.modifiers - KeyModifiers::ALT))
 }
 
-/// A chord with this meaning does something that vi has no key for; `empty`: nothing is typed.
+/// Returns true when a chord with this meaning has an effect that vi has no key for; `empty`: the buffer is empty.
 pub(super) fn is_chord(meaning: &KeyMatch, empty: bool) -> bool {
     match meaning {
         KeyMatch::Prefix => true,

@@ -1,10 +1,10 @@
-//! Keys that the editor has still to read: those that came together with one that ends its read, and those typed while
-//! something ran.
+//! Keys that the editor has still to read: those that came together with one that ends its read, and those typed
+//! during a run.
 //!
-//! reedline parses all keys of one read before it executes any, and drops what comes after a key that ends the read. So
-//! such keys are queued ([`KeyQueue::push`]) and come first at the next read (`editor_wait.rs` makes reedline take
-//! them). Where a cell was submitted and they are plain text, they go to the cell first, like all that is typed while
-//! the cell runs (`keyboard_reader.rs`); what the cell has not read comes back.
+//! reedline parses all keys of one read before it executes any, and drops the keys behind one that ends the read.
+//! So such keys are queued ([`KeyQueue::push`]) and come first at the next read (`editor_wait.rs` makes reedline
+//! take them). Where a cell was submitted and they are plain text, they go to the cell first, like all keys typed
+//! while the cell runs (`keyboard_reader.rs`); those that the cell has not read come back.
 //!
 //! Invariant: a key is in the editor or here, once, in the order typed.
 
@@ -18,21 +18,20 @@ use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::typeahead::{TypedLines, is_ctrl_c, is_enter};
 use crate::text::keys::by_habit;
 
-/// Marks the end of a stop of the program among the keys; no terminal has this key.
+/// A synthetic key that marks the end of a stop of the program; no terminal has this key.
 pub(in crate::terminal) const RESUMED: Event = unused_key(u8::MAX);
 
-/// Held keys, for the keys' side and the editor's.
+/// Held keys, shared by the key parser and the editor.
 #[derive(Debug, Default)]
 pub(in crate::terminal) struct KeyQueue {
     state: QueueState,
     held: VecDeque<Event>,
-    /// The text in the editor was ended by an Enter that did not run it: text that follows begins a line.
+    /// The text in the editor was ended by an Enter that did not run it: later text begins a line.
     line_ended: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum QueueState {
-    /// The next key is parsed.
     #[default]
     Open,
     /// The next key is held until the keys before it have been painted.
@@ -48,37 +47,34 @@ pub(in crate::terminal) fn lock_queue(key_queue: &SharedKeyQueue) -> MutexGuard<
 }
 
 impl KeyQueue {
-    /// The reading ends.
+    /// Ends the read: later keys are held.
     pub(in crate::terminal) fn close(&mut self) {
         self.state = QueueState::Closed;
     }
 
-    /// Keys from here on wait for the next paint.
+    /// Holds later keys until the next paint.
     pub(in crate::terminal) fn pause(&mut self) {
         self.state = QueueState::Paused;
     }
 
-    /// The reading begins, or goes on after a paint.
+    /// Begins the read, or continues it after a paint.
     pub(in crate::terminal) fn open(&mut self) {
         self.state = QueueState::Open;
     }
 
-    /// True while keys are parsed.
     pub(in crate::terminal) fn is_open(&self) -> bool {
         self.state == QueueState::Open
     }
 
-    /// True when keys are held.
     pub(in crate::terminal) fn has_keys(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// True while the editor reads and has not taken what is held.
+    /// Returns true while the editor reads and has not taken the held keys.
     pub(in crate::terminal) fn has_keys_for_editor(&self) -> bool {
         self.has_keys() && self.state != QueueState::Closed
     }
 
-    /// Holds a key, behind those that are held already.
     pub(in crate::terminal) fn push(&mut self, event: Event) {
         let event = by_habit(event);
         if self.line_ended && !is_synthetic(&event) {
@@ -90,33 +86,31 @@ impl KeyQueue {
         self.held.push_back(event);
     }
 
-    /// True while the next key may begin a line.
     pub(in crate::terminal) fn may_begin_line(&self) -> bool {
         self.line_ended
     }
 
-    /// The oldest held key; none while keys are not parsed.
+    /// Takes the oldest held key; `None` while keys are not parsed.
     pub(in crate::terminal) fn take(&mut self) -> Option<Event> {
         self.is_open().then(|| self.held.pop_front()).flatten()
     }
 
-    /// The oldest held key, for who reads the keyboard while the editor does not.
+    /// Takes the oldest held key, for a reader of the keyboard other than the editor.
     pub(in crate::terminal) fn pop_early(&mut self) -> Option<Event> {
         self.held.pop_front()
     }
 
-    /// Puts a key before all others.
     pub(in crate::terminal) fn push_front(&mut self, event: Event) {
         self.held.push_front(event);
     }
 
-    /// Puts back what was taken last, for after the next paint.
+    /// Puts back the key taken last, for after the next paint.
     pub(in crate::terminal) fn put_back(&mut self, event: Event) {
         self.push_front(event);
         self.pause();
     }
 
-    /// True when Ctrl-C is among the keys. The line it was typed in goes, as a terminal does it.
+    /// Takes Ctrl-C and the line it was typed in, as a terminal does; returns false when there is none.
     pub(in crate::terminal) fn take_interrupt(&mut self) -> bool {
         let Some(at) = self.held.iter().rposition(is_ctrl_c) else {
             return false;
@@ -127,12 +121,11 @@ impl KeyQueue {
         true
     }
 
-    /// How the keys read.
     pub(in crate::terminal) fn lines(&self) -> TypedLines {
         TypedLines::from_events(&self.held)
     }
 
-    /// Takes all keys as a terminal gives them to a program, when each of them is a character, Enter or Backspace.
+    /// Takes all keys as the bytes a terminal gives a program, when each key is a character, Enter or Backspace.
     pub(in crate::terminal) fn take_text(&mut self) -> Option<Vec<u8>> {
         let character = |event: &Event| match event {
             Event::Key(key) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => match key.code {
@@ -149,8 +142,8 @@ impl KeyQueue {
         Some(text.into_bytes())
     }
 
-    /// Takes all keys, to stand in the editor as one text that does not run. The Enter it ends with is for the key that
-    /// follows: text goes on in a new line, another Enter runs all.
+    /// Takes all keys as one text for the editor that does not run. The Enter it ends with applies to the next key:
+    /// text begins a new line, another Enter runs all.
     pub(in crate::terminal) fn take_as_text(&mut self) -> String {
         let lines = self.lines();
         self.held.clear();
@@ -160,7 +153,7 @@ impl KeyQueue {
         text
     }
 
-    /// The last line that Enter ended is being typed again; false when more was typed since, or there is none.
+    /// Reopens the last line that Enter ended; returns false when more was typed since, or there is none.
     pub(in crate::terminal) fn reopen_line(&mut self) -> bool {
         let last = self.held.iter().rposition(is_enter);
         let last = last.filter(|_| self.lines().typed.is_empty());
@@ -168,7 +161,7 @@ impl KeyQueue {
         last.is_some()
     }
 
-    /// Takes the last line out that Enter ended, when nothing was typed since.
+    /// Takes the last line that Enter ended, when nothing was typed since.
     pub(in crate::terminal) fn take_line(&mut self) -> Option<String> {
         self.reopen_line().then(|| {
             let typed = self.lines().typed;
@@ -179,15 +172,14 @@ impl KeyQueue {
     }
 }
 
-/// Marks an incoming call that needs the screen among the keys; no terminal has this key.
+/// A synthetic key that marks an incoming call which needs the screen; no terminal has this key.
 pub(in crate::terminal) const CALL_PENDING: Event = unused_key(u8::MAX - 1);
 
-/// True for events that were not typed.
+/// Returns true for events that were not typed.
 fn is_synthetic(event: &Event) -> bool {
     *event == RESUMED || *event == CALL_PENDING || !matches!(event, Event::Key(_) | Event::Paste(_))
 }
 
-/// True for characters and pastes.
 fn inserts_text(event: &Event) -> bool {
     match event {
         Event::Paste(_) => true,
@@ -203,7 +195,6 @@ const fn unused_key(number: u8) -> Event {
     Event::Key(KeyEvent::new(KeyCode::F(number), KeyModifiers::NONE))
 }
 
-/// Wakes whoever reads the keys.
 #[derive(Clone)]
 pub(in crate::terminal) struct InputWaker {
     pub(in crate::terminal) key_queue: SharedKeyQueue,
@@ -211,7 +202,7 @@ pub(in crate::terminal) struct InputWaker {
 }
 
 impl InputWaker {
-    /// A stop is over: editor and panel draw everything again.
+    /// Makes editor and panel draw everything again after a stop.
     pub(in crate::terminal) fn resumed(&self) {
         let mut key_queue = lock_queue(&self.key_queue);
         if key_queue.state != QueueState::Closed {
@@ -221,7 +212,8 @@ impl InputWaker {
         self.wake();
     }
 
-    /// An incoming call needs the screen: interrupts the editor. An editor that does not read checks when it begins.
+    /// Interrupts the editor for an incoming call that needs the screen. An editor that does not read checks when
+    /// it begins.
     pub(in crate::terminal) fn notify_call(&self) {
         let mut key_queue = lock_queue(&self.key_queue);
         if key_queue.state == QueueState::Closed {
@@ -232,7 +224,6 @@ impl InputWaker {
         self.editor_waker.wake();
     }
 
-    /// Wakes the editor or the panel.
     pub(in crate::terminal) fn wake(&self) {
         if lock_queue(&self.key_queue).state == QueueState::Closed {
             raise_resize();
@@ -242,9 +233,9 @@ impl InputWaker {
     }
 }
 
-/// Raises SIGWINCH at ourselves: crossterm reports an event, and the editor takes the held keys.
+/// Raises SIGWINCH in our own process: crossterm reports an event, and the editor takes the held keys.
 pub(in crate::terminal) fn raise_resize() {
-    // Our own process is there.
+    // A process may always signal itself.
     let _ = kill_process(getpid(), Signal::WINCH);
 }
 
@@ -313,7 +304,7 @@ mod tests {
                 .into_iter()
                 .for_each(|event| one.push(event));
             let rest = one.lines();
-            // Of what was typed later an Enter ends a line; in what stands there it begins one.
+            // An Enter in the later text ends a line; in the existing text it begins one.
             let read = [&rest.ended[..], &[rest.typed]].concat().join("\n");
             let read = format!("{stands}{read}");
             let expected = lines(whole).into_text();

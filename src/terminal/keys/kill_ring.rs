@@ -1,28 +1,27 @@
-//! The kill ring: newest cut first, cuts in a row joined, older ones by rotating.
+//! The kill ring: newest cut first, consecutive cuts joined, older ones by rotating.
 
 use std::ops::Range;
 
-/// Cuts that are kept.
 const KEPT: usize = 60;
 
 /// The cuts, oldest first.
 #[derive(Debug, Default)]
 pub(in crate::terminal) struct KillRing {
     cuts: Vec<String>,
-    /// The last key cut: a further cut joins its text.
+    /// The last key cut: another cut joins its text.
     cutting: bool,
-    /// Where the text put in last stands, and which cut it is.
+    /// The range of the text inserted last, and the index of its cut.
     put: Option<(Range<usize>, usize)>,
 }
 
 impl KillRing {
-    /// Another key was pressed: the next cut starts an entry, and nothing can be rotated.
+    /// Ends the sequence: the next cut starts an entry, and rotation is impossible.
     pub(in crate::terminal) fn end(&mut self) {
         self.cutting = false;
         self.put = None;
     }
 
-    /// Keeps a cut; `before`: its text stood before the last cut.
+    /// Stores a cut; `before`: its text was before that of the last cut.
     pub(in crate::terminal) fn cut(&mut self, text: &str, before: bool) {
         self.put = None;
         if text.is_empty() {
@@ -41,7 +40,7 @@ impl KillRing {
         self.cutting = true;
     }
 
-    /// The newest cut, to be inserted at byte `at`.
+    /// Returns the newest cut, to be inserted at byte `at`.
     pub(in crate::terminal) fn yank(&mut self, at: usize) -> Option<String> {
         self.cutting = false;
         let newest = self.cuts.len().checked_sub(1)?;
@@ -50,7 +49,7 @@ impl KillRing {
         Some(text)
     }
 
-    /// The cut before the one just put in, and the place of that one, which it takes.
+    /// Returns the range of the cut inserted last, and the previous cut to replace it.
     pub(in crate::terminal) fn rotate(&mut self) -> Option<(Range<usize>, String)> {
         self.cutting = false;
         let (place, at) = self.put.take()?;

@@ -1,26 +1,25 @@
 //! The text being typed, followed key by key between two paints.
 //!
-//! Keys that came in one read are parsed before any of them is painted, so the second of them does not meet what was
-//! painted last. [`TypedText`] starts from the paint and executes reedline's simple commands itself; an unknown command
-//! ends it, and the text is unknown until the next paint. Invariant: while it lives it equals the editor's buffer.
+//! Keys that came in one read are parsed before any of them is painted, so the second key does not apply to the
+//! text painted last. [`TypedText`] starts from the paint and executes reedline's simple commands itself; an
+//! unknown command ends it, and the text is unknown until the next paint. Invariant: while it lives it equals the
+//! editor's buffer.
 
 use std::ops::Range;
 
 use reedline::{EditCommand, ReedlineEvent};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-/// A text and where the cursor stands in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::terminal) struct TypedText {
     pub(in crate::terminal) text: String,
     /// Bytes from the start.
     pub(in crate::terminal) cursor: usize,
-    /// The other end of what is selected.
+    /// The other end of the selection.
     anchor: Option<usize>,
 }
 
 impl TypedText {
-    /// Nothing selected.
     pub(in crate::terminal) fn new(text: String, cursor: usize) -> Self {
         let cursor = text.floor_char_boundary(cursor);
         TypedText {
@@ -30,7 +29,6 @@ impl TypedText {
         }
     }
 
-    /// Start and end of the cursor's line, without its end.
     pub(in crate::terminal) fn line(&self) -> Range<usize> {
         let start = self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1);
         let rest = &self.text[self.cursor..];
@@ -40,7 +38,6 @@ impl TypedText {
         start..end
     }
 
-    /// The cursor's line up to the cursor.
     pub(in crate::terminal) fn line_before(&self) -> &str {
         &self.text[self.line().start..self.cursor]
     }

@@ -6,10 +6,11 @@ use super::frame::{Cursor, Frame, PaintedLine, Walk};
 use super::token::{Looks, Token, Tokens};
 use crate::text::certain_columns;
 
-/// How every paint ends, one that changes nothing too: a cursor that somebody else has hidden is there again.
+/// The end of every paint, even of one without changes: shows the cursor, which a program may have hidden.
 const END: &str = "\x1b[?25h";
 
-/// The bytes that turn `old` into `new` on a terminal of this size; `None` when all has to be painted.
+/// Returns the bytes that turn `old` into `new` on a terminal of this size; `None` when everything has to be
+/// painted.
 pub(super) fn diff(old: &Frame, new: &Frame, (columns, rows): (u16, u16)) -> Option<String> {
     if old.first.checked_sub(new.scrolled)? != new.first {
         return None;
@@ -28,7 +29,7 @@ pub(super) fn diff(old: &Frame, new: &Frame, (columns, rows): (u16, u16)) -> Opt
         Some(&old.lines[at])
     };
     let stays = |line: &PaintedLine| before(line.row).is_some_and(|it| it.text == line.text);
-    // Where all is empty below, one sequence does it.
+    // Where all rows below are empty, one sequence clears them.
     let old_end = old.end() - new.scrolled;
     if old_end > new.end() {
         writer.go(new.end(), 0);
@@ -68,7 +69,7 @@ pub(super) fn diff(old: &Frame, new: &Frame, (columns, rows): (u16, u16)) -> Opt
     Some(format!("\x1b[0m\x1b[?25l{}{}{END}", writer.out, new.shape))
 }
 
-/// Rows above the end of `new` that it leaves empty and `old` did not.
+/// Returns the rows above the end of `new` that are empty in it and were not in `old`.
 fn uncovered(old: &Frame, new: &Frame) -> Vec<u16> {
     let rows = |frame: &Frame, scrolled: u16| -> Vec<u16> {
         let lines = frame.lines.iter();
@@ -89,11 +90,11 @@ struct Writer {
 
 impl Writer {
     fn go(&mut self, row: u16, column: u16) {
-        // Nothing fails that writes to memory.
+        // Writing to memory does not fail.
         let _ = write!(self.out, "\x1b[{};{}H", row + 1, column + 1);
     }
 
-    /// Writes a line in the place of `old`; the terminal keeps the place behind `cursor` bytes of it.
+    /// Writes a line in place of `old`; the terminal saves the position behind `cursor` bytes of it.
     fn line(&mut self, old: Option<&PaintedLine>, new: &PaintedLine, cursor: Option<usize>) {
         let shared = old.and_then(|old| self.shared(old, new));
         let (from, place, looks) =
@@ -116,8 +117,8 @@ impl Writer {
         self.out.push_str("\x1b[0m");
     }
 
-    /// How much of a line stands there already: so many bytes, up to which place, with which looks there. `None` where
-    /// that place is not certain.
+    /// Returns the part of the line that is on the screen already: its length in bytes, the position and the looks
+    /// behind it. `None` where that position is not certain.
     fn shared(&self, old: &PaintedLine, new: &PaintedLine) -> Option<(usize, Walk, Looks)> {
         if !old.certain || !new.certain || old.rows > new.rows {
             return None;

@@ -1,58 +1,51 @@
-//! A paint of reedline, parsed back from its bytes: which line stands in which rows, and the cursor's place.
+//! A paint of reedline, parsed back from its bytes: the rows of each line, and the cursor's position.
 //!
-//! In: the bytes of one paint, the size of the terminal. Out: a [`Frame`]; `None` where the bytes do something else, or
-//! where terminals may disagree on the rows of a line (characters of ambiguous width in a line that may reach the last
-//! column).
+//! In: the bytes of one paint, the size of the terminal. Out: a [`Frame`]; `None` where the bytes do something
+//! else, or where terminals may disagree on the rows of a line (characters of ambiguous width in a line that may
+//! reach the last column).
 
 use super::token::{Looks, Token, Tokens};
 use crate::text::certain_columns;
 
-/// How every paint begins: plain text, no cursor.
+/// The beginning of every paint: plain text, no cursor.
 const BEGIN: &str = "\x1b[0m\x1b[?25l";
 
-/// A paint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// How far the screen is scrolled before.
+    /// Rows by which the screen is scrolled first.
     pub(super) scrolled: u16,
-    /// The first row of it.
     pub(super) first: u16,
-    /// Its lines, from top to bottom.
     pub(super) lines: Vec<PaintedLine>,
-    /// Where the cursor is afterwards.
     pub(super) cursor: Cursor,
-    /// The sequence that makes it look as it does, or nothing.
+    /// The escape sequence that sets the cursor's shape, or an empty string.
     pub(super) shape: String,
-    /// How many of the bytes were of the paint.
+    /// The number of bytes that belong to the paint.
     pub(super) length: usize,
 }
 
 /// The text between two line ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PaintedLine {
-    /// The first row.
     pub(super) row: u16,
-    /// How many there are: long lines wrap.
+    /// The number of rows: long lines wrap.
     pub(super) rows: u16,
-    /// Text and its looks.
     pub(super) text: String,
-    /// All terminals count its columns alike.
+    /// All terminals agree on the number of its columns.
     pub(super) certain: bool,
     /// The line ends in the last column.
     pub(super) full: bool,
 }
 
-/// Where the cursor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cursor {
     /// In this row and column.
     At(u16, u16),
-    /// In this line behind so many bytes, whatever column that is.
+    /// In the line with this index, behind this many bytes; the column is unknown.
     In(usize, usize),
 }
 
 impl Frame {
-    /// The paint that `text` begins with, on a terminal of so many columns and rows.
+    /// Parses the paint that `text` begins with, on a terminal of this size.
     pub(super) fn read(text: &str, (columns, rows): (u16, u16)) -> Option<Frame> {
         let mut tokens = Tokens::new(text.strip_prefix(BEGIN)?);
         let mut reader = Reader {
@@ -85,7 +78,7 @@ impl Frame {
         })
     }
 
-    /// The rows of a line that ends in the last column, where the cursor stands behind it: a row below it.
+    /// Returns the rows of a line that ends in the last column, including the row below for a cursor behind it.
     pub(super) fn full_rows(&self) -> Option<u16> {
         let Cursor::At(row, 0) = self.cursor else {
             return None;
@@ -95,14 +88,12 @@ impl Frame {
         Some(line.rows)
     }
 
-    /// The row below the last one.
     pub(super) fn end(&self) -> u16 {
         self.lines.last().map_or(self.first, PaintedLine::end)
     }
 }
 
 impl PaintedLine {
-    /// The row below it.
     pub(super) fn end(&self) -> u16 {
         self.row + self.rows
     }
@@ -119,25 +110,23 @@ struct Reader {
     place: (u16, u16),
     looks: Looks,
     saved: Option<Cursor>,
-    /// Where the cursor is, when something has placed it after the last text.
+    /// The cursor's position, when a sequence has set it after the last text.
     cursor: Option<Cursor>,
     shape: String,
 }
 
-/// A line that has begun.
 struct Open {
     row: u16,
     text: String,
     at: Walk,
     certain: bool,
-    /// Columns it takes at most, if it does not wrap.
+    /// The most columns the line can take, if it does not wrap.
     most: u16,
 }
 
-/// A place that goes on with every character.
+/// A position that advances with each character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Walk {
-    /// Its row.
     pub(super) row: u16,
     /// Its column; behind the last one when the row is full.
     pub(super) column: u16,
@@ -145,7 +134,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// At the beginning of this row of a terminal of so many columns.
+    /// Starts at the beginning of this row of a terminal with this many columns.
     pub(super) fn begin(row: u16, columns: u16) -> Self {
         Walk {
             row,
@@ -154,7 +143,7 @@ impl Walk {
         }
     }
 
-    /// A character of so many columns stands there.
+    /// Advances by a character of this width.
     pub(super) fn go(&mut self, width: u16) {
         if self.column + width > self.columns {
             self.row += 1;
@@ -163,7 +152,7 @@ impl Walk {
         self.column += width;
     }
 
-    /// The row is full: terminals do not agree on where the cursor is.
+    /// Returns true when the row is full: terminals disagree on the cursor's position then.
     pub(super) fn is_full(&self) -> bool {
         self.column >= self.columns
     }
@@ -182,7 +171,7 @@ impl Reader {
             Token::Newline => {
                 self.cursor = None;
                 if self.first.is_none() {
-                    // In the last row a new one comes in below.
+                    // In the last row the screen scrolls.
                     self.scrolled += 1;
                     return (self.place.0 + 1 == self.rows).then_some(());
                 }
@@ -240,7 +229,6 @@ impl Reader {
         Some(())
     }
 
-    /// The line that is open ends.
     fn close(&mut self) -> Option<()> {
         let Some(open) = self.open.take() else {
             return Some(());

@@ -1,13 +1,14 @@
-//! Captures what reedline paints and writes only the differences to the terminal.
+//! Captures the paints of reedline and writes only the differences to the terminal.
 //!
-//! reedline's painter writes the whole prompt at every key to standard error, and cannot write elsewhere. So during a
-//! paint standard error is a memfd; its content is parsed as a paint (`frame`, of `token`s), and the difference to the
-//! paint before is written (`diff`). NUL bytes of hidden rows ([`window`](super::window)) are dropped in any case.
+//! reedline's painter writes the whole prompt at every key to standard error, and cannot write elsewhere. So during
+//! a paint standard error is a memfd; its content is parsed as a paint (`frame`, of `token`s), and the difference
+//! to the paint before is written (`diff`). NUL bytes of hidden rows ([`window`](super::window)) are dropped in any
+//! case.
 //!
-//! In: calls from what reedline asks on its way: highlighter, prompt, keys, wait. Out: bytes for the [`Screen`].
-//! Invariants: standard error is restored before anybody waits, queries the terminal, or writes something that is no
-//! paint. A paint is written whole after anything that is no paint, when it cannot be parsed, for another terminal
-//! size, and as the first of each read.
+//! In: notifications from reedline's callbacks: highlighter, prompt, keys, wait. Out: bytes for the [`Screen`].
+//! Invariants: standard error is restored before a wait, a query of the terminal, or any write that is no paint. A
+//! paint is written whole after anything that is no paint, when it cannot be parsed, for another terminal size, and
+//! as the first of each read.
 
 mod diff;
 mod frame;
@@ -27,32 +28,31 @@ use crate::screen::Screen;
 use diff::diff;
 use frame::Frame;
 
-/// The byte a [`window`](super::window) puts in place of each hidden byte.
+/// The byte that a [`window`](super::window) puts in place of each hidden byte.
 const HIDDEN: u8 = 0;
 
-/// The paints of one editor; clones are the same. By default they go to the terminal as they are.
+/// The paints of one editor; clones share them. By default they go to the terminal unchanged.
 #[derive(Clone, Default)]
 pub(super) struct PaintCapture(Arc<Mutex<CaptureState>>);
 
 #[derive(Default)]
 struct CaptureState {
-    /// `None` where paints go to the terminal as they are.
+    /// `None` where paints go to the terminal unchanged.
     catch: Option<StderrCapture>,
-    /// The editor has begun to paint, and writes nothing yet.
+    /// The editor has begun a paint, and has not written yet.
     coming: bool,
     filter: PaintFilter,
-    /// Lines have been given to the editor, to be written above what is being typed; true: the last one is open.
+    /// The editor has lines to write above the input; true: the last one is open.
     due: Option<bool>,
-    /// The row above the input is an open line: what follows takes its place.
+    /// The row above the input is an open line, to be replaced by the next one.
     open: bool,
 }
 
-/// Where the painter writes.
+/// Redirects the painter's output.
 struct StderrCapture {
     screen: Screen,
     terminal: OwnedFd,
     file: OwnedFd,
-    /// `file` is standard error at the moment.
     catching: bool,
 }
 
@@ -64,7 +64,7 @@ impl PaintCapture {
         })))
     }
 
-    /// Keys that tell of what makes the editor do something else than paint.
+    /// Wraps keys to watch for events that make the editor do something other than paint.
     pub(super) fn wrap(&self, keys: Box<dyn EditMode>) -> Box<dyn EditMode> {
         Box::new(ObservedKeys {
             keys,
@@ -72,14 +72,13 @@ impl PaintCapture {
         })
     }
 
-    /// A paint is coming.
     pub(super) fn begin(&self) {
         let mut state = self.state();
         state.show();
         state.coming = true;
     }
 
-    /// From now on the painter writes nothing but the paint that is coming.
+    /// Starts the capture: from now on the painter writes only the announced paint.
     pub(super) fn catch(&self) {
         let mut state = self.state();
         if std::mem::take(&mut state.coming)
@@ -89,8 +88,8 @@ impl PaintCapture {
         }
     }
 
-    /// Something is to be written that may be no paint: lines above what is being typed. The editor goes up by so many
-    /// rows first, of a terminal of so many columns.
+    /// Ends the capture for output that may be no paint: lines above the input. The editor first goes up by the
+    /// rows that `goes_up` returns for the terminal's columns.
     pub(super) fn other(&self, goes_up: impl FnOnce(u16) -> u16) {
         let mut state = self.state();
         if !state.coming {
@@ -100,29 +99,29 @@ impl PaintCapture {
         }
     }
 
-    /// True when the input's place on the screen is known.
+    /// Returns true when the input's position on the screen is known.
     pub(super) fn is_placed(&self) -> bool {
         let state = self.state();
         state.catch.is_some() && state.filter.shown.is_some()
     }
 
-    /// Lines have been given to the editor that it has not written yet.
+    /// Returns true when the editor has lines that it has not written yet.
     pub(super) fn owes_lines(&self) -> bool {
         self.state().due.is_some()
     }
 
-    /// Lines have been given to the editor; `open`: the last one is to be replaced by what follows.
+    /// Announces lines given to the editor; `open`: the last one will be replaced.
     pub(super) fn expect_lines(&self, open: bool) {
         self.state().due = Some(open);
     }
 
-    /// The paint is over, if there was one: shows it.
+    /// Ends a paint, if there was one, and shows it.
     pub(super) fn show(&self) {
         self.state().show();
     }
 
-    /// The terminal has another size. The editor takes the row of the cursor for the one in which the text before it
-    /// ends, or the one below that where it fills rows of the new size.
+    /// Handles a resize. The editor assumes that the text before the cursor ends in the cursor's row, or in the row
+    /// above where that text fills rows of the new size.
     fn resized(&self) {
         let mut state = self.state();
         state.show();
@@ -135,7 +134,7 @@ impl PaintCapture {
         }
     }
 
-    /// The content of the screen is unknown from here on.
+    /// Marks the content of the screen as unknown.
     pub(super) fn forget(&self) {
         let mut state = self.state();
         state.show();
@@ -164,8 +163,8 @@ impl CaptureState {
         let _ = catch.screen.flush();
     }
 
-    /// Puts the cursor where the editor gets to the first row of the input by going up, and the input away: it is
-    /// painted again below the lines. Where the screen has too few rows for that, it is scrolled.
+    /// Places the cursor so that the editor, going up, reaches the first row of the input, and erases the input: it
+    /// is painted again below the lines. Scrolls where the screen has too few rows for that.
     fn make_room(&mut self, goes_up: impl FnOnce(u16) -> u16) {
         let Some(open) = self.due.take() else { return };
         let replaces = std::mem::replace(&mut self.open, open);
@@ -180,8 +179,8 @@ impl CaptureState {
     }
 }
 
-/// The bytes for an input that begins in the row `first` of `rows`, and an editor that goes up so many of them;
-/// `replaces`: the row above it goes, too.
+/// Returns the bytes for an input that begins in the row `first` of `rows`, and an editor that goes up `goes_up`
+/// rows; `replaces`: erase the row above as well.
 fn room(first: u16, replaces: bool, goes_up: u16, rows: u16) -> String {
     let first = first.saturating_sub(u16::from(replaces));
     let bottom = rows.saturating_sub(1);
@@ -195,7 +194,7 @@ fn room(first: u16, replaces: bool, goes_up: u16, rows: u16) -> String {
 }
 
 impl StderrCapture {
-    /// `None` where standard error is no terminal.
+    /// Returns `None` where standard error is no terminal.
     fn new(screen: Screen) -> std::io::Result<Option<Self>> {
         if !std::io::stderr().is_terminal() {
             return Ok(None);
@@ -220,13 +219,12 @@ impl StderrCapture {
         self.catching = self.catching || rustix::stdio::dup2_stderr(&self.file).is_ok();
     }
 
-    /// Ends the capture; returns its bytes.
     fn end(&mut self) -> Vec<u8> {
         let mut painted = Vec::new();
         if !std::mem::take(&mut self.catching) {
             return painted;
         }
-        // Both are open: it does not fail.
+        // Both are open, so this does not fail.
         let _ = rustix::stdio::dup2_stderr(&self.terminal);
         let length = rustix::fs::tell(&self.file).unwrap_or(0);
         painted.resize(usize::try_from(length).unwrap_or(0), 0);
@@ -237,7 +235,6 @@ impl StderrCapture {
         painted
     }
 
-    /// Columns and rows, where the terminal tells them.
     fn size(&self) -> Option<(u16, u16)> {
         let size = rustix::termios::tcgetwinsize(&self.terminal).ok()?;
         (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
@@ -251,7 +248,6 @@ struct PaintFilter {
 }
 
 impl PaintFilter {
-    /// The bytes to write for these bytes of the painter.
     fn pass<'p>(&mut self, painted: &'p [u8], size: Option<(u16, u16)>) -> Cow<'p, [u8]> {
         let before = self.shown.take();
         let read = std::str::from_utf8(painted).ok().zip(size);
@@ -286,7 +282,7 @@ impl EditMode for ObservedKeys {
         if matches!(event, ReedlineEvent::Resize(..)) {
             self.paint_capture.resized();
         }
-        // The editor asks where the cursor is, or clears the screen.
+        // The editor queries the cursor position, or clears the screen.
         if paints_only(&event) {
             self.paint_capture.show();
         } else {
@@ -300,7 +296,7 @@ impl EditMode for ObservedKeys {
     }
 }
 
-/// True for what comes to the terminal by a paint and by nothing else.
+/// Returns true for events that reach the terminal only as a paint.
 fn paints_only(event: &ReedlineEvent) -> bool {
     match event {
         ReedlineEvent::Multiple(events) | ReedlineEvent::UntilFound(events) => {

@@ -1,5 +1,5 @@
-//! Two terminals: one gets every paint as the line editor's painter writes it, the other what the filter makes of it.
-//! They show the same after each.
+//! Two terminals: one gets every paint as reedline writes it, the other gets the filter's output. After each paint
+//! both show the same.
 
 use std::num::NonZeroU16;
 
@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::properties;
 
-/// What is painted.
+/// The content of a paint.
 #[derive(Debug, Clone)]
 struct Scene {
-    /// Each in pieces with a style (0: none).
+    /// Each line in pieces with a style (0: none).
     lines: Vec<Vec<(u8, String)>>,
-    /// In which line the cursor is, and behind which of its pieces.
+    /// The cursor's line, and the piece of it that the cursor is behind.
     cursor: (usize, usize),
     menu: Vec<String>,
     shape: bool,
@@ -22,7 +22,7 @@ struct Scene {
 #[derive(Debug, Clone)]
 enum Step {
     Paint(Scene),
-    /// A paint, and lines at once printed above it.
+    /// A paint, and lines printed above it right afterwards.
     Above(Scene, String),
     Resize(u16, u16),
 }
@@ -33,7 +33,7 @@ struct Stage {
     filter: PaintFilter,
     size: (u16, u16),
     anchor: u16,
-    /// Bytes that went to each.
+    /// Bytes that each terminal got.
     bytes: (usize, usize),
 }
 
@@ -61,7 +61,7 @@ impl Stage {
         self.less.process(text.as_bytes());
     }
 
-    /// False when the scene is higher than the screen: such paints are not ours.
+    /// Returns false when the scene is higher than the screen: such paints are not ours.
     fn take(&mut self, step: &Step) -> bool {
         match step {
             Step::Resize(columns, rows) => {
@@ -86,7 +86,7 @@ impl Stage {
         true
     }
 
-    /// As the painter of the line editor does it.
+    /// Paints as reedline does.
     fn paint(&mut self, scene: &Scene) -> bool {
         let (columns_, rows) = self.size;
         let text = |line: &Vec<(u8, String)>| -> String {
@@ -191,7 +191,7 @@ fn clear(out: &mut String, row: u16) {
     };
 }
 
-/// Rows, and whether the last one is full.
+/// Returns the number of rows, and whether the last one is full.
 fn ends(text: &str, columns_: u16) -> (u16, bool) {
     let mut walk = frame::Walk::begin(1, columns_);
     for (_, width) in crate::text::clusters(text) {
@@ -214,7 +214,7 @@ fn piece() -> impl Strategy<Value = (u8, String)> {
     (0..4_u8, texts)
 }
 
-/// Scenes that have much in common, as those of an editor have.
+/// Scenes with much in common, like those of an editor.
 fn scene() -> impl Strategy<Value = Scene> {
     let line = prop_oneof![
         3 => Just(vec![(2, "   ...: ".to_owned()), (0, "same".to_owned())]),
@@ -280,7 +280,7 @@ fn lines(texts: &[&str]) -> Scene {
     }
 }
 
-/// From one paint to the next, so many bytes at most; the screens are the same.
+/// Goes from one paint to the next with at most `most` bytes; both screens are the same.
 #[track_caller]
 fn check(first: &[&str], second: &[&str], most: usize) {
     let mut stage = Stage::new(40, 12, 2);
@@ -309,7 +309,7 @@ fn what_stays_is_not_written() {
         (vec!["two", long], vec!["two", longer], 55),
         (vec!["one", "two"], vec!["one"], 40),
         (vec!["one"], vec!["one", "two"], 80),
-        // How wide the star is, the terminal knows.
+        // The width of the star depends on the terminal.
         (vec!["one", "two"], vec!["one", "★"], 80),
         (vec!["one", "漢"], vec!["one", "漢字"], 55),
     ] {
@@ -317,7 +317,7 @@ fn what_stays_is_not_written() {
     }
 }
 
-/// Where nobody can tell what stands where, all is written.
+/// Where positions are uncertain, everything is written.
 #[test]
 fn an_unreadable_paint_is_painted_whole() {
     let mut stage = Stage::new(40, 12, 2);
@@ -332,7 +332,7 @@ fn an_unreadable_paint_is_painted_whole() {
     let size = Some((40, 12));
     assert_eq!(*filter.pass(paint, size), paint[..]);
     assert_eq!(*filter.pass(paint, size), b"\x1b[?25h"[..]);
-    // Another size, none, something else meanwhile, something behind it.
+    // Another size, no size, other output in between, bytes behind the paint.
     assert_eq!(*filter.pass(paint, Some((41, 12))), paint[..]);
     assert_eq!(*filter.pass(paint, None), paint[..]);
     assert_eq!(*filter.pass(paint, size), paint[..]);
@@ -348,8 +348,8 @@ fn an_unreadable_paint_is_painted_whole() {
 
 #[test]
 fn lines_above_begin_where_the_input_does() {
-    // First row of the input, whether the row above goes, how far the editor goes up, rows of the screen: what is
-    // cleared from, how far it is scrolled, where the cursor is then.
+    // Columns: first row of the input, whether the row above is erased, rows the editor goes up, rows of the
+    // screen; then: first cleared row, rows scrolled, the cursor's row.
     for (first, replaces, goes_up, rows, from, scrolled, at) in [
         (5, false, 0, 24, 6, 0, 6),
         (5, false, 3, 24, 6, 0, 9),

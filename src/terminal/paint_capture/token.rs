@@ -2,29 +2,25 @@
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// Stands in the next cell.
     Text(char),
-    /// Changes how text looks; the whole sequence.
+    /// Changes the style of text; the whole sequence.
     Style(&'a str),
     /// CR and LF.
     Newline,
-    /// The cursor goes to this row and column, counted from 0.
+    /// Moves the cursor to this row and column, counted from 0.
     Goto(u16, u16),
     /// Erases behind and below the cursor.
     ClearBelow,
-    /// The terminal keeps where the cursor is.
     Save,
-    /// The cursor goes back there.
     Restore,
-    /// The cursor is there for all to see: a paint ends so.
+    /// Shows the cursor: the end of a paint.
     Show,
-    /// How the cursor looks; the whole sequence.
+    /// Sets the cursor's shape; the whole sequence.
     Shape(&'a str),
-    /// Anything else.
     Other,
 }
 
-/// Cuts `text`; gives on each piece and where it begins.
+/// Splits `text`; yields each token and its offset.
 pub(super) struct Tokens<'a> {
     text: &'a str,
     at: usize,
@@ -35,7 +31,6 @@ impl<'a> Tokens<'a> {
         Tokens { text, at: 0 }
     }
 
-    /// How far it has come.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -58,7 +53,7 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// The sequence that `rest` begins with, and its length.
+/// Returns the escape sequence that `rest` begins with, and its length.
 fn escape(rest: &str) -> (Token<'_>, usize) {
     let body = match rest.as_bytes().get(1) {
         Some(b'7') => return (Token::Save, 2),
@@ -87,12 +82,11 @@ fn goto(parameters: &str) -> Option<Token<'_>> {
     Some(Token::Goto(number(row)?, number(column)?))
 }
 
-/// How text looks at some place: the sequences that make it look so.
+/// The style at a position: the sequences that set it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Looks(pub(super) String);
 
 impl Looks {
-    /// A sequence comes.
     pub(super) fn take(&mut self, sequence: &str) {
         let parameters = &sequence[2..sequence.len() - 1];
         if parameters.is_empty() || parameters == "0" || parameters.starts_with("0;") {

@@ -1,6 +1,6 @@
 //! Draws the picker: filter, list, preview of the chosen session, keys.
 //!
-//! In: the picker and a size. Out: a frame that fits; without room the preview goes first, then the help.
+//! In: the picker and a size. Out: a frame that fits; without room the preview is dropped first, then the help.
 
 use crate::dialog::display_form;
 use crate::record::{Scope, SearchHit, SessionPreview, SessionRow};
@@ -11,10 +11,10 @@ use crate::terminal::picker::state::{Picker, PickerMode};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::{Line, columns, cut, cut_front, expand_tabs};
 
-/// From how many columns on the list has the columns of `sessions`.
+/// The least width at which the list has the columns of `sessions`.
 const WIDE: usize = 60;
 
-/// Rows of the list that stay when the look at the session takes its room.
+/// Rows of the list that stay when the preview takes room.
 const FEWEST: usize = 3;
 
 const KEYS: [&str; 6] = [
@@ -26,7 +26,6 @@ const KEYS: [&str; 6] = [
     "^F text",
 ];
 
-/// The frame at this size.
 pub(super) fn frame(picker: &Picker, size: TerminalSize) -> PanelFrame {
     let (width, height) = (usize::from(size.columns), usize::from(size.rows));
     let (place, shown, all) = picker.places();
@@ -88,14 +87,14 @@ fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
     };
     let title = "Resume session";
     let room = width.saturating_sub(title.len() + columns(&count) + 4);
-    // The end of a long path is its most telling part.
+    // The end of a long path says most.
     let place = cut_front(&place, room);
     Line::styled(PanelStyle::Strong, title)
         .and(PanelStyle::Dim, format!("  {place}  "))
         .and(PanelStyle::Dim, count)
 }
 
-/// The edited line, and the column of the cursor.
+/// Returns the edited line, and the column of the cursor.
 fn filter_line(picker: &Picker) -> (Line, usize) {
     let (label, entry) = match picker.mode() {
         PickerMode::Choice => ("> ", picker.entry()),
@@ -152,13 +151,13 @@ fn reversed(line: Line, chosen: bool) -> Line {
     if chosen { line.reversed() } else { line }
 }
 
-/// The start of a text on one line, line ends as blanks: long enough for any terminal.
+/// Returns the start of a text on one line, with blanks for newlines: long enough for any terminal.
 fn start(text: &str) -> String {
     let start: String = text.chars().take(1000).collect();
     visible(&start.trim().replace(['\n', '\r', '\t'], " ")).into_owned()
 }
 
-/// The end of the chosen session.
+/// Returns the end of the chosen session.
 fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
     let Some(row) = picker.chosen() else {
         return Vec::new();
@@ -185,7 +184,7 @@ fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
     lines
 }
 
-/// The last exchange, then as many of the inputs after it as there is room for: the newest.
+/// Returns the last exchange, then as many of the newest inputs after it as there is room for.
 fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
     let mut inputs = Vec::new();
     for (number, text) in &glance.inputs {
@@ -206,7 +205,7 @@ fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
         .into_iter()
         .take((room / 3).max(1));
     lines.extend(rows.map(|row| Line::styled(PanelStyle::Strong, row)));
-    // The start of the answer, and under it the last inputs, if there are any.
+    // The start of the answer, and below it the last inputs, if there are any.
     let keep = inputs.len().min(room / 3);
     let left = room.saturating_sub(lines.len() + keep);
     let answer = wrapped(display_form(answer).trim(), width);
@@ -220,7 +219,7 @@ fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
     lines
 }
 
-/// The keys, or what there is to say, on one or two lines.
+/// Returns the keys, or the current message, on one or two lines.
 fn help(picker: &Picker, width: usize) -> Vec<Line> {
     if let Some(message) = picker.message() {
         return vec![Line::styled(PanelStyle::Strong, visible(message))];

@@ -5,7 +5,7 @@ use nucleo_matcher::{Config, Matcher, Utf32String};
 
 use crate::record::SessionRow;
 
-/// Characters of a prompt that are looked at: in a whole one nearly everything is found.
+/// Characters of a prompt that are matched: a whole one would match nearly every filter.
 const LOOKED_AT: usize = 240;
 
 /// Scores sessions by letters in their order, words in any order.
@@ -20,7 +20,8 @@ impl Scorer {
         }
     }
 
-    /// Scores of those of `texts` that fit, each with its index; all of them for a blank filter, with one score.
+    /// Returns the scores of the `texts` that match, each with its index; for a blank filter all of them, with
+    /// equal scores.
     pub(super) fn fitting(
         &mut self,
         filter: &str,
@@ -35,7 +36,7 @@ impl Scorer {
         let number = filter.trim().parse::<i64>().ok();
         let score = |(index, (id, text)): (usize, &(i64, Utf32String))| {
             let score = pattern.score(text.slice(..), &mut self.matcher)?;
-            // A typed number means that session.
+            // A typed number selects that session.
             let score = if number == Some(*id) { u32::MAX } else { score };
             Some((score, index))
         };
@@ -43,7 +44,7 @@ impl Scorer {
     }
 }
 
-/// The text of a session that is matched.
+/// Returns the text of a session that is matched.
 pub(super) fn text_of(row: &SessionRow) -> Utf32String {
     let start: String = row.start.chars().take(16).collect();
     let cut = |text: &str| text.chars().take(LOOKED_AT).collect::<String>();

@@ -21,18 +21,15 @@ use crate::terminal::panel::Panel;
 use crate::terminal::signals::restore_on_signal;
 use state::{Picker, PickerEffect};
 
-/// Sessions read before anything is shown: enough for most screens.
+/// Sessions read before the first frame: enough for most screens.
 const FIRST: u32 = 30;
 
 /// Sessions read at a time between keys.
 const PAGE: u32 = 200;
 
-/// The outcome of the picker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PickerOutcome {
-    /// This session.
     Session(i64),
-    /// None of them.
     Cancelled,
     /// There is none for this directory; nothing was shown.
     Nothing,
@@ -40,11 +37,11 @@ pub enum PickerOutcome {
 
 /// Lets the user pick a session of `cwd` (else of the git root above it), or of any directory.
 ///
-/// The session `without` is not offered. The terminal is as it was when this returns. Run it between two reads of the
-/// editor, or before the first.
+/// The session `without` is not offered. The terminal is unchanged after the return. Call this between two reads of
+/// the editor, or before the first.
 ///
 /// # Errors
-/// The terminal cannot be used, or the record not be read.
+/// Fails when the terminal cannot be used, or the record cannot be read.
 pub fn pick(
     screen: &Screen,
     guard: Option<&TerminalGuard>,
@@ -114,7 +111,7 @@ pub fn pick_at_startup(
     pick(screen, guard.as_ref(), archive, cwd, None)
 }
 
-/// Reads on where the picker stopped; true when there is something new to show.
+/// Reads the next page; returns true when there is a change to show.
 fn more(picker: &mut Picker, archive: &mut Archive, without: Option<i64>) -> Result<bool, Report> {
     let scope: Scope = picker.scope().clone();
     if let Some(before) = picker.next_page() {

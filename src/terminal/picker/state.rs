@@ -25,24 +25,21 @@ pub(super) enum PickerEffect {
     Rename(i64, String),
 }
 
-/// The meaning of keys at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PickerMode {
-    /// They narrow and choose.
+    /// Keys narrow the list and choose.
     Choice,
-    /// Delete this one?
+    /// Confirm the deletion of this session.
     Delete(i64),
-    /// The new name of this one.
+    /// Edit the name of this session.
     Name(i64, Entry),
 }
 
-/// A search for a text in everything that was recorded.
 struct Search {
     needle: Needle,
-    /// Sessions below this number are still to be looked through.
+    /// Sessions below this number have not been searched yet.
     before: i64,
     complete: bool,
-    /// By session.
     found: HashMap<i64, Vec<SearchHit>>,
 }
 
@@ -53,9 +50,8 @@ pub(super) struct Picker {
     texts: Vec<(i64, Utf32String)>,
     complete: bool,
     scorer: Scorer,
-    /// Score and index of what is shown, best first.
+    /// Score and index of the sessions shown, best first.
     shown: Vec<(u32, usize)>,
-    /// Place in `shown`.
     chosen: usize,
     filter: Entry,
     search: Option<Search>,
@@ -65,7 +61,6 @@ pub(super) struct Picker {
 }
 
 impl Picker {
-    /// Over the sessions of this scope to begin with.
     pub(super) fn new(near: Scope) -> Self {
         Picker {
             near,
@@ -84,33 +79,30 @@ impl Picker {
         }
     }
 
-    /// Whose sessions are listed.
     pub(super) fn scope(&self) -> &Scope {
         if self.all { &Scope::All } else { &self.near }
     }
 
-    /// No session is known.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// There is more to read.
+    /// Returns true when there are sessions to read.
     pub(super) fn has_more(&self) -> bool {
         self.next_page().is_some() || self.next_search().is_some()
     }
 
-    /// Below which number the next page begins, if there is one.
+    /// Returns the number below which the next page begins, if there is one.
     pub(super) fn next_page(&self) -> Option<i64> {
         (!self.complete).then(|| self.rows.last().map_or(i64::MAX, |row| row.id))
     }
 
-    /// The needle and the number below which to search on, while the search goes on.
+    /// Returns the needle and the number below which to continue the search; `None` when the search is over.
     pub(super) fn next_search(&self) -> Option<(&Needle, i64)> {
         let search = self.search.as_ref()?;
         (!search.complete).then_some((&search.needle, search.before))
     }
 
-    /// Adds a page; `complete`: it was the last one.
     pub(super) fn add(&mut self, rows: Vec<SessionRow>, complete: bool) {
         let from = self.rows.len();
         self.texts
@@ -120,7 +112,7 @@ impl Picker {
         self.show_from(from);
     }
 
-    /// Adds what a search found and the last session it looked at; true when there is more to see than before.
+    /// Adds hits and the last session that was searched; returns true when there is a change to show.
     pub(super) fn add_found(&mut self, found: Vec<SearchHit>, last: Option<i64>) -> bool {
         let Some(search) = &mut self.search else {
             return false;
@@ -141,7 +133,7 @@ impl Picker {
         news
     }
 
-    /// The session whose end is to be shown and is not known yet.
+    /// Returns the session whose preview is missing.
     pub(super) fn wants_glance(&self) -> Option<i64> {
         let id = self.chosen()?.id;
         (self.glance.as_ref().map(|(known, _)| *known) != Some(id)).then_some(id)
@@ -151,20 +143,18 @@ impl Picker {
         self.glance = Some((id, glance));
     }
 
-    /// The session that Enter resumes.
     pub(super) fn chosen(&self) -> Option<&SessionRow> {
         let (_, index) = self.shown.get(self.chosen)?;
         self.rows.get(*index)
     }
 
-    /// Its end, once known.
     pub(super) fn glance(&self) -> Option<&SessionPreview> {
         let id = self.chosen()?.id;
         let (known, glance) = self.glance.as_ref()?;
         (*known == id).then_some(glance)
     }
 
-    /// Sessions shown from place `from` on, each with whether it is chosen.
+    /// Returns the sessions shown from index `from` on, each with whether it is chosen.
     pub(super) fn shown_from(&self, from: usize) -> impl Iterator<Item = (&SessionRow, bool)> {
         self.shown
             .iter()
@@ -173,7 +163,7 @@ impl Picker {
             .map(|(place, (_, index))| (&self.rows[*index], place == self.chosen))
     }
 
-    /// Place of the chosen one, number of those shown, number of all.
+    /// Returns the index of the chosen session, the number shown, and the number of all.
     pub(super) fn places(&self) -> (usize, usize, usize) {
         (self.chosen, self.shown.len(), self.rows.len())
     }
@@ -182,7 +172,6 @@ impl Picker {
         self.filter.text()
     }
 
-    /// The filter as an editable line.
     pub(super) fn entry(&self) -> &Entry {
         &self.filter
     }
@@ -195,13 +184,12 @@ impl Picker {
         self.message.as_deref()
     }
 
-    /// Entries of a session that a search found; `None`: nothing is being searched for.
+    /// Returns the hits in a session; `None` when there is no search.
     pub(super) fn found(&self, id: i64) -> Option<&[SearchHit]> {
         let search = self.search.as_ref()?;
         Some(search.found.get(&id).map_or(&[], Vec::as_slice))
     }
 
-    /// Takes a key.
     pub(super) fn on_key(&mut self, key: &KeyEvent) -> PickerEffect {
         self.message = None;
         match std::mem::replace(&mut self.mode, PickerMode::Choice) {
@@ -229,7 +217,6 @@ impl Picker {
         }
     }
 
-    /// Takes pasted text.
     pub(super) fn on_paste(&mut self, text: &str) -> PickerEffect {
         match &mut self.mode {
             PickerMode::Choice => {
@@ -283,7 +270,6 @@ impl Picker {
         PickerEffect::Nothing
     }
 
-    /// Reports the deletion of a session.
     pub(super) fn on_deleted(&mut self, id: i64, deleted: Result<(), Report>) {
         match deleted {
             Ok(()) => {
@@ -298,7 +284,6 @@ impl Picker {
         }
     }
 
-    /// Reports the renaming of a session.
     pub(super) fn on_renamed(&mut self, id: i64, name: &str, renamed: Result<(), Report>) {
         if let Err(report) = renamed {
             self.message = Some(format!("not renamed: {}", report_line(&report)));
@@ -354,7 +339,7 @@ impl Picker {
         self.show_from(0);
     }
 
-    /// Puts rows from this index on where they belong among what is shown.
+    /// Sorts the rows from this index on into the list.
     fn show_from(&mut self, from: usize) {
         let chosen = self.chosen().map(|row| row.id);
         if let Some(search) = &self.search {
@@ -371,7 +356,7 @@ impl Picker {
         );
         self.shown
             .sort_by_key(|(score, index)| (std::cmp::Reverse(*score), *index));
-        // At the top the best one is chosen, whatever comes; below, what the user chose.
+        // At the top the best match is chosen as rows come in; below, the user's choice stays.
         if self.chosen > 0 {
             self.choose(chosen);
         }
@@ -386,7 +371,7 @@ impl Picker {
     }
 }
 
-/// Keys that leave without an answer.
+/// Returns true for keys that leave without a choice.
 fn is_cancel_key(key: &KeyEvent) -> bool {
     match key.code {
         KeyCode::Esc => true,

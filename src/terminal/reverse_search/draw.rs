@@ -13,7 +13,7 @@ use crate::text::escape::visible;
 use crate::text::needle::Needle;
 use crate::text::{Break, Line, columns, cut, cut_front, expand_tabs, styled_rows};
 
-/// The width from which each row of the list shows its facts, and the columns of those facts.
+/// The least width at which each row of the list shows its facts, and the columns of those facts.
 const WIDE: usize = 100;
 const FACTS: usize = 52;
 
@@ -23,7 +23,6 @@ const FEWEST: usize = 3;
 const KEYS: &str = "Enter take · Ctrl-R older · Ctrl-S newer · Esc back";
 const KEYS_IN_SHORT: &str = "Enter take · ^R older · ^S newer · Esc";
 
-/// The frame at this size.
 pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
     let (width, height) = (usize::from(size.columns), usize::from(size.rows));
     let (place, count) = search.places();
@@ -49,7 +48,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
     let list = count
         .min((room * 2 / 5).max(FEWEST))
         .min(room.saturating_sub(whole.0.len()).max(FEWEST));
-    // From the oldest that is shown down to the newest; the chosen one is among them.
+    // From the oldest row shown down to the newest; the chosen one is among them.
     let newest = (place + 1)
         .saturating_sub(list.div_ceil(2))
         .min(count.saturating_sub(list));
@@ -84,7 +83,7 @@ pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
     }
 }
 
-/// The line between list and input, with what is known of it.
+/// Returns the line between list and input, with the facts of the input.
 fn rule(facts: Option<&InputInfo>, width: usize) -> Line {
     let known = facts.map(|facts| {
         let parts = [ended(facts.state), &facts.time, &facts.directory];
@@ -107,7 +106,6 @@ fn ended(state: Option<CellStatus>) -> &'static str {
     }
 }
 
-/// One row of the list.
 fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&InputInfo>) -> Line {
     let mark = Line::styled(PanelStyle::Plain, mark);
     let room = width.saturating_sub(2 + facts.map_or(0, |_| FACTS));
@@ -122,14 +120,14 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Inp
         return line;
     };
     let gap = " ".repeat((width - FACTS).saturating_sub(line.width()) + 1);
-    // The end of a directory is its most telling part.
+    // The end of a directory says most.
     let directory = visible(&facts.directory);
     let directory = cut_front(&directory, 20);
     let known = format!("{:11}  {:16}  {directory}", ended(facts.state), facts.time);
     line.and(PanelStyle::Dim, gap + &cut(&known, FACTS - 1))
 }
 
-/// All rows of an input, every place marked, and the first row with one.
+/// Returns all rows of an input with every match marked, and the index of the first row with one.
 fn whole(text: &str, needle: &Needle, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut first) = (Vec::new(), None);
     for line in text.trim_end_matches('\n').split('\n') {

@@ -1,8 +1,8 @@
-//! Ctrl-R: reverse search over earlier inputs, the whole of the chosen one shown.
+//! Ctrl-R: reverse search over earlier inputs; shows the whole of the chosen one.
 //!
-//! In: the inputs in memory, newest first, and older ones from the record, looked up between keys. Out: the text that
-//! replaces the buffer, or `None`: then the buffer is unchanged. reedline's own search shows no lines of a longer
-//! input.
+//! In: the inputs in memory, newest first, and older ones from the record, looked up between keys. Out: the text
+//! that replaces the buffer, or `None`: then the buffer is unchanged. reedline's own search does not show
+//! the lines of a longer input.
 
 mod draw;
 mod state;
@@ -20,18 +20,18 @@ use crate::terminal::panel::Panel;
 pub(super) use state::FoundInput;
 use state::{ReverseSearch, SearchEffect};
 
-/// How long a key that was typed ahead waits for what it is about.
+/// Longest time that a key typed ahead waits for the match it applies to.
 const AHEAD: Duration = Duration::from_secs(1);
 
-/// How long the first look waits for the record to be read.
+/// Longest wait of the first look-up for the record.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Lets the user search. The function gives events that were read before it was their turn, the oldest first.
+/// Lets the user search. The argument returns events that were read ahead, the oldest first.
 pub(super) type SearchHistory = Box<dyn Fn(Ahead<'_>) -> Result<Option<FoundInput>, Report>>;
 
 type Ahead<'a> = &'a mut dyn FnMut() -> Option<Event>;
 
-/// A search over `recall` on this terminal.
+/// Returns a search over `recall` on this terminal.
 pub(super) fn search_history(
     screen: &Screen,
     guard: Option<Arc<TerminalGuard>>,
@@ -73,7 +73,7 @@ fn run_search(
                 }
             }
         };
-        // Typed ahead of what was found: the key is about that.
+        // Typed before the match was found: the key applies to that match.
         if let Some(Event::Key(key)) = &event
             && !search.narrows(key)
         {
@@ -95,7 +95,6 @@ fn run_search(
     }
 }
 
-/// The inputs older than those in memory.
 struct OlderInputs<'a> {
     recall: &'a Recall,
     further: Option<RecallSearch>,
@@ -103,7 +102,7 @@ struct OlderInputs<'a> {
 }
 
 impl OlderInputs<'_> {
-    /// Looks through a part; true when there is something new to see.
+    /// Searches the next part; returns true when there is a change to show.
     fn step(&mut self, search: &mut ReverseSearch) -> bool {
         if self.text != search.needle().text() {
             self.text = search.needle().text().to_owned();
@@ -114,7 +113,7 @@ impl OlderInputs<'_> {
         search.add(found)
     }
 
-    /// Looks up what is known of the inputs around the chosen one.
+    /// Looks up the facts of the inputs around the chosen one.
     fn learn(&mut self, search: &mut ReverseSearch, rows: usize) {
         let Some(further) = &mut self.further else {
             return;

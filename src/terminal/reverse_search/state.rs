@@ -1,7 +1,7 @@
 //! The reverse search as a pure state machine: inputs and keys in, [`SearchEffect`]s out.
 //!
-//! Invariants: the chosen input stays chosen while it matches a longer needle, else the newest older match is chosen.
-//! No text occurs twice. Inputs older than those in memory are added on demand.
+//! Invariants: the chosen input stays chosen while it matches a longer needle, else the newest older match is
+//! chosen. No text occurs twice. Inputs older than those in memory are added on demand.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,31 +15,28 @@ use crate::text::entry::Entry;
 use crate::text::escape::editable;
 use crate::text::needle::Needle;
 
-/// The input found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::terminal) struct FoundInput {
-    /// All of it.
     pub(in crate::terminal) text: String,
-    /// Where the cursor goes: bytes from its start.
+    /// The cursor's position: bytes from the start.
     pub(in crate::terminal) cursor: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SearchEffect {
     Nothing,
-    /// The text that was there before.
     Back,
     Take(FoundInput),
 }
 
-/// Matches to know beyond the chosen one.
+/// Matches to look up beyond the chosen one.
 const AHEAD: usize = 200;
 
 struct Candidate {
     typed: RecordedInput,
-    /// As it stands in the editor.
+    /// As shown in the editor.
     text: Arc<str>,
-    /// `None`: nobody has looked yet.
+    /// `None`: not looked up yet.
     facts: Option<Option<InputInfo>>,
 }
 
@@ -60,22 +57,20 @@ impl Candidate {
 pub(super) struct ReverseSearch {
     /// Newest first.
     inputs: Vec<Candidate>,
-    /// How many of them were in memory at the start.
+    /// The number of inputs that were in memory at the start.
     first: usize,
-    /// There may be others further back.
+    /// The record may have older inputs.
     more: bool,
-    /// All of those that fit are known.
     complete: bool,
     typed: Entry,
     needle: Needle,
-    /// Indices of those that fit, newest first.
+    /// Indices of the matches, newest first.
     fitting: Vec<usize>,
-    /// Place in `fitting`.
     chosen: usize,
 }
 
 impl ReverseSearch {
-    /// Over these inputs, newest first; `more`: there may be others further back.
+    /// Starts with these inputs, newest first; `more`: the record may have older ones.
     pub(super) fn new(inputs: Vec<RecordedInput>, more: bool) -> Self {
         ReverseSearch {
             fitting: (0..inputs.len()).collect(),
@@ -89,22 +84,20 @@ impl ReverseSearch {
         }
     }
 
-    /// True when others have to be looked for further back.
+    /// Returns true when older inputs have to be looked up.
     pub(super) fn wants_more(&self) -> bool {
         !self.complete && self.fitting.len() < self.chosen + AHEAD
     }
 
-    /// There may be more than are known.
     pub(super) fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// True for a text that is looked for.
     pub(super) fn fits(&self, text: &str) -> bool {
         self.needle.text().is_empty() || self.needle.find(text).is_some()
     }
 
-    /// Takes some from further back; `None`: there are no more. True when there is something new to see.
+    /// Adds older inputs; `None`: there are no more. Returns true when there is a change to show.
     pub(super) fn add(&mut self, found: Option<Vec<RecordedInput>>) -> bool {
         let Some(found) = found else {
             self.complete = true;
@@ -128,7 +121,7 @@ impl ReverseSearch {
         self.inputs.len() > before
     }
 
-    /// Inputs at these places of which nobody has looked up what is known.
+    /// Returns the matches at these indices whose facts have not been looked up.
     pub(super) fn unknown(&self, places: Range<usize>) -> Vec<(usize, RecordedInput)> {
         let places = places.start.min(self.fitting.len())..places.end.min(self.fitting.len());
         let indices = self.fitting[places].iter();
@@ -138,12 +131,10 @@ impl ReverseSearch {
             .collect()
     }
 
-    /// Sets the facts of an input.
     pub(super) fn learn(&mut self, index: usize, facts: Option<InputInfo>) {
         self.inputs[index].facts = Some(facts);
     }
 
-    /// The facts of the match at this index.
     pub(super) fn facts(&self, place: usize) -> Option<&InputInfo> {
         let index = self.fitting.get(place)?;
         self.inputs.get(*index)?.facts.as_ref()?.as_ref()
@@ -153,23 +144,23 @@ impl ReverseSearch {
         &self.needle
     }
 
-    /// Place of the chosen one among those that fit, and how many these are.
+    /// Returns the index of the chosen match, and the number of matches.
     pub(super) fn places(&self) -> (usize, usize) {
         (self.chosen, self.fitting.len())
     }
 
-    /// The one at this place, 0 being the newest that fits.
+    /// Returns the match at this index; 0 is the newest.
     pub(super) fn at(&self, place: usize) -> Option<&str> {
         let index = self.fitting.get(place)?;
         self.inputs.get(*index).map(|input| &*input.text)
     }
 
-    /// The one that Enter takes.
+    /// Returns the match that Enter accepts.
     pub(super) fn chosen(&self) -> Option<&str> {
         self.at(self.chosen)
     }
 
-    /// True for a key of the text that is looked for, or of none.
+    /// Returns true for a key that edits the needle, or has no meaning.
     pub(super) fn narrows(&self, key: &KeyEvent) -> bool {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -179,7 +170,6 @@ impl ReverseSearch {
         }
     }
 
-    /// Takes a key.
     pub(super) fn on_key(&mut self, key: &KeyEvent) -> SearchEffect {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -206,14 +196,13 @@ impl ReverseSearch {
         SearchEffect::Nothing
     }
 
-    /// Takes pasted text.
     pub(super) fn on_paste(&mut self, text: &str) -> SearchEffect {
         self.typed.paste(text);
         self.look();
         SearchEffect::Nothing
     }
 
-    /// The chosen one, with the cursor at its end or where it was found.
+    /// Returns the chosen match, with the cursor at its end or at the match.
     fn take(&self, at_end: bool) -> SearchEffect {
         let Some(text) = self.chosen() else {
             return SearchEffect::Back;
@@ -242,7 +231,7 @@ impl ReverseSearch {
         self.fitting = (0..self.inputs.len())
             .filter(|index| self.fits(&self.inputs[*index].text))
             .collect();
-        // A shorter text begins anew, as people expect of a corrected one.
+        // A shorter needle starts again at the newest, as users expect of a correction.
         self.chosen = match before {
             Some(before) if longer => {
                 let older = self.fitting.partition_point(|index| *index < before);

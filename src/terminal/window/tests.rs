@@ -1,4 +1,4 @@
-//! Which rows of a long text are shown: texts, cursors and sizes in, the rows of a terminal out.
+//! The visible rows of a long text: texts, cursors and sizes in, the rows of a terminal out.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn window() -> Window {
     }
 }
 
-/// The rows a terminal makes of a text.
+/// Returns the rows that a terminal makes of a text.
 fn rows_on_a_terminal(front: &str, text: &str, columns: u16, height: u16) -> Vec<String> {
     let size = |n: u16| std::num::NonZeroU16::new(n).unwrap();
     let mut parser = vt100::Parser::new(size(height), size(columns), 0);
@@ -110,7 +110,7 @@ fn tiny_terminals_get_the_text() {
 proptest! {
     #![proptest_config(properties::cases(properties::USUAL))]
 
-    /// A window is rows of the whole text as a terminal would wrap it, holds the cursor, and leaves a row free.
+    /// A window is rows of the whole text as a terminal would wrap it, contains the cursor, and leaves a row free.
     #[test]
     fn a_window_is_a_part_of_the_whole(
         text in "([a漢 ]{0,45}\n){0,12}[a漢]{0,90}",

@@ -1,4 +1,4 @@
-//! What is evaluated for a prompt, when, and what it becomes.
+//! The references that a prompt evaluates, when, and their rendering.
 
 use super::*;
 use crate::dialog::PromptEntry;
@@ -66,7 +66,7 @@ fn nothing_of_an_earlier_prompt_runs_again() {
     check(vec![], 0, ("n o.a f() m", "ls; id"));
     check(vec![prompt(3, false)], 0, ("m", "id"));
     check(vec![prompt(3, false), prompt(6, false)], 0, ("", ""));
-    // Of a hidden exchange only what changes nothing is looked at again.
+    // Of a hidden exchange only what changes nothing is evaluated again.
     check(vec![prompt(3, true)], 0, ("n o.a m", "id"));
     check(vec![prompt(3, false), prompt(6, true)], 0, ("m", ""));
     check(vec![], 4, ("m", "id"));
@@ -100,7 +100,7 @@ fn undefined(expression: &str, names: &[&str]) -> ReferenceValue {
     }
 }
 
-/// What stands before the prompt `text` when the runtime gives `answer`, and what the user is told.
+/// Returns the expansion of the prompt `text` when the runtime gives `answer`, and the notices to the user.
 fn expanded(text: &str, answer: RuntimeReply) -> (Expansion, Vec<String>) {
     let references = PromptReferences::collect(text, &Dialog::default(), &[]);
     let EvaluatedReferences {

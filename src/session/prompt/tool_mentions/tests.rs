@@ -1,11 +1,11 @@
-//! Where the names of tools come from, what is refused.
+//! The sources of tool names, and the names that are refused.
 
 use serde_json::json;
 
 use super::*;
 use crate::dialog::{AnswerBuilder, CellEntry, PromptEntry, ToolRecord};
 
-/// A stored answer with one call of `name` that gave `result`.
+/// A stored answer with one call of `name` that returned `result`.
 fn answered(name: &str, result: &str) -> String {
     let mut answer = AnswerBuilder::default();
     answer.push_text(1, "Well:");

@@ -1,4 +1,4 @@
-//! The turn as tables of events: what comes in, what must come out.
+//! The turn as tables of events: events in, expected effects out.
 
 mod ends;
 mod questions;
@@ -61,7 +61,7 @@ fn failed() -> TurnEvent {
     })
 }
 
-/// A word for each action, so that a table reads at a glance.
+/// A word for each effect.
 fn word(action: &TurnEffect) -> String {
     match action {
         TurnEffect::Show(AnswerEvent::Text { delta, .. }) => format!("show {delta}"),

@@ -1,4 +1,4 @@
-//! Skills of a project through the whole loop: what the user is asked, what runs, what the agent gets.
+//! Skills of a project through the whole loop: the user's questions, the code that runs, the agent's results.
 
 use std::path::Path;
 
@@ -96,7 +96,7 @@ fn a_skill_of_the_project_is_asked_for_once_and_sent_once() {
         stage.agent.requests()[1].thread.is_some(),
         "the list does not change"
     );
-    // What left the conversation is sent again.
+    // A skill that left the conversation is sent again.
     stage.run("%ipycodex reset");
     run(&[]);
     assert!(replied(&stage, 4).0.starts_with(SKILL));

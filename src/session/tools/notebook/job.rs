@@ -23,7 +23,6 @@ use crate::session::notebook_file::{IfMissing, NotebookFile, notebook_report};
 /// Largest text of a call, and largest sum of the pictures in its result, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 8 << 20;
 
-/// Most pictures in one result.
 pub(super) const MAX_IMAGES: usize = 8;
 
 #[derive(Debug, Clone)]
@@ -50,7 +49,6 @@ pub(super) enum RequestedAction {
 }
 
 pub(in crate::session) enum NotebookJob {
-    /// Read the file and prepare the action.
     Prepare(Box<NotebookRequest>),
     Write {
         opened: Box<NotebookFile>,
@@ -96,7 +94,6 @@ impl SeenFiles {
         self.0.insert(file.path().to_owned(), file.clone());
     }
 
-    /// The file has changed since the agent last saw it.
     fn is_outdated(&self, file: &TrackedFile) -> bool {
         let known = self.0.get(file.path());
         known.is_some_and(|known| !known.is_unchanged())
@@ -258,7 +255,7 @@ fn prepare(request: &NotebookRequest, seen: &mut SeenFiles) -> Result<PreparedRe
     })
 }
 
-/// The change together with its diff for the user.
+/// Computes the change and its diff for the user.
 fn ready(opened: NotebookFile, draft: Draft, reply: String) -> Result<PreparedRequest, Report> {
     let text = |document: &Document| {
         let shown = show(document, &ShownPart::default(), |_, _| String::new());
@@ -283,7 +280,7 @@ fn ready(opened: NotebookFile, draft: Draft, reply: String) -> Result<PreparedRe
     })))
 }
 
-/// The outputs of a cell as text; adds its pictures to `images`.
+/// Renders the outputs of a cell as text; adds its pictures to `images`.
 fn below(number: usize, cell: Cell<'_>, images: &mut Vec<String>) -> String {
     let outputs = read_outputs(&cell.outputs());
     let seen = pictures_of(number, cell)

@@ -37,7 +37,6 @@ const COPY_ENDED: &str = "ChildProcessError";
 
 struct CellsCall {
     request: CellsRequest,
-    /// Directory and kernel of the next cell, once known.
     opened: Option<OpenedKernel>,
     /// The call is approved, or needs no approval.
     allowed: bool,
@@ -47,7 +46,7 @@ struct CellsCall {
     /// The time left when the cell asked for input.
     paused: Option<Duration>,
     timed_out: bool,
-    /// The reset of the next cell is done, or under way.
+    /// The reset of the next cell is done, or in progress.
     restarted: bool,
     /// Cells may run in a copy that nothing keeps from changing files.
     unprotected: bool,
@@ -131,7 +130,6 @@ impl CellsCall {
         }
     }
 
-    /// Runs the next cell in the copy.
     fn submit(&mut self, context: &ToolContext<'_>) -> ToolEffect {
         (self.due, self.timed_out) = (self.request.timeout.map(|time| context.now + time), false);
         let first = self.finished.cells.is_empty();
@@ -173,7 +171,6 @@ impl CellsCall {
         }
     }
 
-    /// Asks whether cells may run that nothing keeps from changing files.
     fn ask_unprotected(&self, why: String, context: &ToolContext<'_>) -> ToolEffect {
         if !context.can_ask {
             return ToolEffect::failed(&format!(
@@ -187,7 +184,6 @@ impl CellsCall {
         ToolEffect::Ask(QuestionSubject::Unprotected { code, why })
     }
 
-    /// Ends the call because the next cell could not be run.
     fn on_not_run(&mut self, why: &str, context: &ToolContext<'_>) -> ToolEffect {
         if self.finished.cells.is_empty() {
             return ToolEffect::failed(why);
@@ -220,7 +216,7 @@ impl CellsCall {
         }
     }
 
-    /// The line above a cell in a kernel of the agent's own.
+    /// Returns the line above a cell in a kernel of the agent.
     fn heading(&self, title: &str) -> String {
         let kernel = match self.request.which {
             KernelChoice::Fresh => "a fresh kernel",

@@ -18,7 +18,6 @@ pub(super) struct CellsRequest {
     pub which: KernelChoice,
     /// As written by the agent.
     pub cwd: Option<String>,
-    /// Time limit of each cell.
     pub timeout: Option<Duration>,
 }
 

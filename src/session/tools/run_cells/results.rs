@@ -1,4 +1,4 @@
-//! Finished cells, and the result of a call that they make up.
+//! Finished cells, and the result of a call made of them.
 
 use std::time::Duration;
 
@@ -17,7 +17,6 @@ use crate::session::tools::pyrun::{NO_OUTPUT, to_tool_return};
 const MIN_CHARACTERS: usize = 2_000;
 /// Code points reserved for the text around the outputs.
 const RESERVED_CHARACTERS: usize = 400;
-/// Most pictures in one result.
 const MAX_IMAGES: usize = 10;
 
 /// The exception that Python raises on an interrupt.
@@ -31,7 +30,6 @@ pub(super) struct FinishedCell {
 }
 
 impl FinishedCell {
-    /// The label of the `index`th cell of the call.
     fn name(&self, index: usize) -> String {
         match self.line {
             0 => format!("cell {}", index + 1),
@@ -39,7 +37,6 @@ impl FinishedCell {
         }
     }
 
-    /// Why the cell failed, if it did.
     pub(super) fn failure(&self, timeout: Option<Duration>) -> Option<String> {
         let after = timeout.map_or(0.0, |timeout| timeout.as_secs_f64());
         Some(match &self.remains.ending {
@@ -83,8 +80,8 @@ pub(super) struct FinishedCells {
 }
 
 impl FinishedCells {
-    /// The result of a call with `all` cells in the prompt with this number: their outputs, and the failure that
-    /// stopped the call.
+    /// Returns the result of a call with `all` cells in the prompt with this number: their outputs, and the failure
+    /// that stopped the call.
     pub(super) fn result(
         &self,
         all: usize,
@@ -148,8 +145,8 @@ impl FinishedCells {
     }
 }
 
-/// The end of a cell that ran in a copy, and the text that is still to be shown: value or error, since printed text was
-/// shown while the cell ran.
+/// Returns the end of a cell that ran in a copy, and the text still to be shown: value or error, since printed text
+/// was shown while the cell ran.
 pub(super) fn from_copy(
     printed: &str,
     result: Result<MimeBundle, CellError>,

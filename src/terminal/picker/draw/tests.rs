@@ -1,4 +1,4 @@
-//! What the picker looks like, at the sizes people have.
+//! The picker as drawn at common terminal sizes.
 
 use super::*;
 
