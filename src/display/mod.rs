@@ -73,7 +73,7 @@ pub struct Display {
     deferred: DeferredEvents,
     appearance: Appearance,
     pictures: Pictures,
-    aftermath: RunSummary,
+    summary: RunSummary,
 }
 
 impl Display {
@@ -99,13 +99,13 @@ impl Display {
             appearance,
             pictures,
             screen,
-            aftermath: RunSummary::default(),
+            summary: RunSummary::default(),
         }
     }
 
     /// Returns the summary, when the run is over.
     pub fn into_summary(self) -> RunSummary {
-        self.aftermath
+        self.summary
     }
 
     fn show(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
@@ -124,15 +124,15 @@ impl Display {
                 print_notice(&self.screen, &notice)
             }
             SessionEvent::After(AfterEvent::Refill(text) | AfterEvent::Replace(text)) => {
-                self.aftermath.refill = text;
+                self.summary.refill = text;
                 Ok(())
             }
             SessionEvent::After(AfterEvent::Leave(status)) => {
-                self.aftermath.exit_status = Some(status);
+                self.summary.exit_status = Some(status);
                 Ok(())
             }
             SessionEvent::After(AfterEvent::Detach) => {
-                self.aftermath.exit_status = Some(0);
+                self.summary.exit_status = Some(0);
                 Ok(())
             }
             SessionEvent::RuntimeDied { death, restarting } => {
@@ -222,7 +222,7 @@ impl Display {
         });
         answer.on_event(event)?;
         let folded = answer.take_folded();
-        self.aftermath.folded = folded.or(self.aftermath.folded.take());
+        self.summary.folded = folded.or(self.summary.folded.take());
         if ran && self.called_outside_turn {
             // The output from here on is the cell's own.
             self.answer = None;
@@ -259,7 +259,7 @@ impl Display {
             CellEvent::Ended { ending, .. } => {
                 self.in_cell = false;
                 if self.answer.is_none() {
-                    self.aftermath.cell_ended(&ending);
+                    self.summary.cell_ended(&ending);
                 }
                 if let Some(replay) = &mut self.replay {
                     replay.on_cell_end(&ending)?;
@@ -288,7 +288,7 @@ impl Display {
             EndEvent::Replay(replayed) => {
                 self.settle_views()?;
                 self.replay = None;
-                self.aftermath.replay_ended(&replayed);
+                self.summary.replay_ended(&replayed);
                 print_notice(&self.screen, &replayed.notice())
             }
             EndEvent::Turn {
@@ -299,7 +299,7 @@ impl Display {
                 if std::mem::take(&mut self.in_cell) {
                     self.cell.end()?;
                 }
-                self.aftermath.turn_ended(&outcome);
+                self.summary.turn_ended(&outcome);
                 match self.answer.take() {
                     Some(mut answer) => answer.on_end(&outcome, usage, took),
                     None => Ok(()),
@@ -358,7 +358,7 @@ impl Display {
     /// Prints help that is short or arrives in a turn; longer help is kept for the pager at the end of the run.
     fn print_or_page(&mut self, text: String) -> Result<(), ScreenError> {
         if self.pages && self.answer.is_none() && pager::is_long(&text, self.screen.size()) {
-            self.aftermath.pages.push(text);
+            self.summary.pages.push(text);
             return Ok(());
         }
         self.screen.write_trusted(text.as_bytes())

@@ -66,7 +66,7 @@ pub trait Keyboard: Send + Sync {
     fn take_resumed(&self) -> bool;
 
     /// True after Ctrl-C was pressed at the question.
-    fn take_interrupt(&self) -> bool;
+    fn is_interrupted(&self) -> bool;
 
     /// Stops the turn, as Ctrl-C does.
     fn interrupt(&self);
@@ -259,7 +259,7 @@ impl QuestionPrompt {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
-        if keyboard.take_interrupt() {
+        if keyboard.is_interrupted() {
             return self.dismiss();
         }
         let mut changed = std::mem::take(&mut open.stale);

@@ -18,7 +18,7 @@ pub(super) enum NoticeProtocol {
     /// OSC 777.
     Titled,
     /// BEL.
-    EditorWaker,
+    Bell,
 }
 
 impl NoticeProtocol {
@@ -26,7 +26,7 @@ impl NoticeProtocol {
         let variable = |name| environment.variable(name).unwrap_or_default();
         let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
         if environment.variable("TMUX").is_some() || term.starts_with("screen") {
-            return NoticeProtocol::EditorWaker;
+            return NoticeProtocol::Bell;
         }
         if term.starts_with("xterm-kitty") {
             return NoticeProtocol::Kitty;
@@ -40,7 +40,7 @@ impl NoticeProtocol {
             || environment.variable("VTE_VERSION").is_some()
         {
             true => NoticeProtocol::Titled,
-            false => NoticeProtocol::EditorWaker,
+            false => NoticeProtocol::Bell,
         }
     }
 
@@ -52,7 +52,7 @@ impl NoticeProtocol {
             ),
             NoticeProtocol::Plain => format!("\x1b]9;{TITLE}: {text}\x07"),
             NoticeProtocol::Titled => format!("\x1b]777;notify;{TITLE};{text}\x07"),
-            NoticeProtocol::EditorWaker => "\x07".to_owned(),
+            NoticeProtocol::Bell => "\x07".to_owned(),
         }
     }
 }
@@ -68,10 +68,10 @@ mod tests {
             (&[("TERM_PROGRAM", "WezTerm")], NoticeProtocol::Plain),
             (&[("TERM", "foot-extra")], NoticeProtocol::Titled),
             (&[("VTE_VERSION", "7600")], NoticeProtocol::Titled),
-            (&[("TERM", "xterm-256color")], NoticeProtocol::EditorWaker),
+            (&[("TERM", "xterm-256color")], NoticeProtocol::Bell),
             (
                 &[("TERM", "xterm-kitty"), ("TMUX", "x")],
-                NoticeProtocol::EditorWaker,
+                NoticeProtocol::Bell,
             ),
         ] {
             let mut environment = Environment::default();

@@ -102,7 +102,7 @@ impl AgentTurns {
         setup: &'a SessionDeps,
         choices: &'a Choices,
         user: &RuntimePeer,
-        shelf: &SkillRegistry,
+        skills: &SkillRegistry,
         cwd: &Path,
     ) -> RequestContext<'a> {
         let mut able = self.agent.get().capabilities();
@@ -115,7 +115,7 @@ impl AgentTurns {
         }
         let (tools, tool_instructions) = match able.tools {
             Some(_) => (
-                ToolOffer::current(choices, user, shelf).specs(),
+                ToolOffer::current(choices, user, skills).specs(),
                 self.tool_instructions.as_str(),
             ),
             None => (Vec::new(), ""),
@@ -183,16 +183,16 @@ impl Session {
     /// Returns the result of a tool that ended at once. (A turn calls one tool at a time.)
     fn step_prompt(&mut self, event: PromptEvent) -> Option<ToolReturn> {
         let (turns, setup, choices) = (&mut self.agent_turns, &self.deps, &self.choices);
-        let (user, shelf) = (&self.runtimes.user, &self.skill_registry);
+        let (user, skills) = (&self.runtimes.user, &self.skill_registry);
         let around = PromptContext {
             now: Instant::now(),
             outputs: &self.outputs,
-            skills: shelf.newly_loaded(),
+            skills: skills.newly_loaded(),
             runtime: user.able(),
         };
         let cwd = &self.cwd;
         let actions = self.scheduler.prompt()?.on(event, &around, move || {
-            turns.context(setup, choices, user, shelf, cwd)
+            turns.context(setup, choices, user, skills, cwd)
         });
         self.outputs.save(self.out_or_background());
         let mut returned = None;

@@ -321,7 +321,7 @@ impl Keyboard for InputRouter {
         std::mem::take(&mut self.state().resumed)
     }
 
-    fn take_interrupt(&self) -> bool {
+    fn is_interrupted(&self) -> bool {
         self.state().stopped
     }
 

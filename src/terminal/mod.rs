@@ -329,12 +329,12 @@ impl Repl {
                 Edited::Submitted(text, replaces) => {
                     // Only a prompt can replace a prompt.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
-                    let (aftermath, typed) = self.run(text, replaces)?;
+                    let (summary, typed) = self.run(text, replaces)?;
                     self.editor.set_theme(self.run_view.appearance().theme);
                     if let Some(choices) = self.session.choices() {
                         self.editor.suggest_history(choices.history_hint);
                     }
-                    match aftermath.exit_status {
+                    match summary.exit_status {
                         Some(status)
                             if self
                                 .exit_confirmation
@@ -345,15 +345,15 @@ impl Repl {
                         Some(_) => {}
                         None => self.exit_confirmation = ExitConfirmation::default(),
                     }
-                    if !aftermath.refill.is_empty() {
+                    if !summary.refill.is_empty() {
                         replacing = replaces;
                     }
-                    if let Some(folded) = aftermath.folded {
+                    if let Some(folded) = summary.folded {
                         self.editor.set_folded(folded);
                     }
                     self.editor.type_ahead(&typed);
                     let queued = || self.editor.take_queue();
-                    begins_with = initial_text(aftermath.refill, aftermath.outcome, queued);
+                    begins_with = initial_text(summary.refill, summary.outcome, queued);
                     self.screen.write_trusted(b"\n")?;
                     self.screen.flush()?;
                 }
@@ -390,9 +390,9 @@ impl Repl {
         for file in files {
             self.interruptions.finish_startup(&mut self.run_view)?;
             let run = self.session.load(file);
-            let (aftermath, early) = self.run_view.show(&run)?;
+            let (summary, early) = self.run_view.show(&run)?;
             self.run_view.early = early;
-            ended = aftermath.outcome;
+            ended = summary.outcome;
         }
         Ok(ended)
     }
@@ -420,16 +420,16 @@ impl Repl {
         let run = self.session.submit(submission);
         self.interruptions
             .wait_for_start(&run, &mut self.run_view, &self.editor)?;
-        let (mut aftermath, mut typed) = self.run_view.show(&run)?;
+        let (mut summary, mut typed) = self.run_view.show(&run)?;
         while let Some(wish) = self.editor_requests.take() {
             let theme = self.run_view.appearance().theme;
             if let Some(id) = self.editor_requests.handle(wish, &mut self.editor, theme)? {
                 let rest;
-                (aftermath, rest) = self.run(format!("%ipycodex resume {id}"), None)?;
+                (summary, rest) = self.run(format!("%ipycodex resume {id}"), None)?;
                 typed.extend(rest);
             }
         }
-        Ok((aftermath, typed))
+        Ok((summary, typed))
     }
 
     fn leave(&mut self) -> Result<(), Report> {

@@ -129,15 +129,15 @@ impl RunView {
         }
         shown?;
         self.screen.flush()?;
-        let mut aftermath = display.into_summary();
-        aftermath.outcome = router.ended(aftermath.outcome);
-        notifier.end(aftermath.outcome)?;
-        std::mem::take(&mut aftermath.pages)
+        let mut summary = display.into_summary();
+        summary.outcome = router.ended(summary.outcome);
+        notifier.end(summary.outcome)?;
+        std::mem::take(&mut summary.pages)
             .iter()
             .try_for_each(|text| {
                 page(text, &self.screen, self.guard.as_deref(), &self.environment)
             })?;
-        Ok((aftermath, router.take_rest()))
+        Ok((summary, router.take_rest()))
     }
 
     /// Sends the background query without waiting: the editor filters the reply out of its keys.

@@ -244,8 +244,8 @@ MADE = """
 import json
 from _ipycodex_runner import schema
 def made(hint):
-    shaper = schema.Shaper(globals())
-    return shaper.rooted(shaper.shape(hint, 0))
+    builder = schema.SchemaBuilder(globals())
+    return builder.with_definitions(builder.build(hint, 0))
 print(json.dumps([made(hint) for hint in [%s]]))
 """
 

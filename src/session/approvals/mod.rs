@@ -196,7 +196,10 @@ impl ApprovalQueue {
                 ]
             }
             ApprovalEvent::Withdrawn { question } => {
-                let of = |open: &PendingApproval| matches!(&open.asker, ApprovalRequester::Agent { question: it, .. } if *it == question);
+                let of = |open: &PendingApproval| match &open.asker {
+                    ApprovalRequester::Agent { question: it, .. } => *it == question,
+                    _ => false,
+                };
                 self.waiting.retain(|open| !of(open));
                 let over = self.open.take_if(|open| of(open));
                 over.into_iter()

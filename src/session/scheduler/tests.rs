@@ -64,13 +64,13 @@ fn told(
     out: &RunSender,
     events: Vec<SchedulerEvent<'_>>,
 ) -> (Vec<&'static str>, bool) {
-    let mut floor = Scheduler::default();
-    floor.start(holder, out.clone());
+    let mut scheduler = Scheduler::default();
+    scheduler.start(holder, out.clone());
     let mut words = Vec::new();
     for event in events {
-        words.extend(floor.on(event).iter().map(word));
+        words.extend(scheduler.on(event).iter().map(word));
     }
-    (words, floor.active().is_some())
+    (words, scheduler.active().is_some())
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn what_happens_to_each_holder() {
 
 #[test]
 fn a_free_floor_hears_nothing() {
-    let mut floor = Scheduler::default();
+    let mut scheduler = Scheduler::default();
     let ok = result(Ending::Ok);
     for event in [
         SchedulerEvent::CellEnded(&ok),
@@ -143,34 +143,34 @@ fn a_free_floor_hears_nothing() {
         SchedulerEvent::Interrupted,
         SchedulerEvent::Skipped,
     ] {
-        assert!(floor.on(event).is_empty());
+        assert!(scheduler.on(event).is_empty());
     }
 }
 
 #[test]
 fn work_waits_in_order_and_not_beside_a_holder() {
-    let mut floor = Scheduler::default();
+    let mut scheduler = Scheduler::default();
     let (out, _run) = stream();
     for name in ["a", "b"] {
         let submission = Submission {
             text: name.into(),
             ..Submission::default()
         };
-        floor.enqueue(QueuedJob::Input(submission), out.clone());
+        scheduler.enqueue(QueuedJob::Input(submission), out.clone());
     }
-    let next = |floor: &mut Scheduler| match floor.next() {
+    let next = |scheduler: &mut Scheduler| match scheduler.next() {
         Some((QueuedJob::Input(submission), _)) => Some(submission.text),
         _ => None,
     };
-    assert_eq!(next(&mut floor).as_deref(), Some("a"));
-    let ticket = floor.start(ActiveJob::Command { firm: false }, out.clone());
-    assert_eq!(next(&mut floor), None);
-    assert!(floor.finish_wait(ticket).is_some());
-    assert_eq!(next(&mut floor).as_deref(), Some("b"));
-    // An old ticket does not end a later job.
-    floor.start(cell(&out, None), out);
-    assert!(floor.finish_wait(ticket).is_none());
-    assert!(floor.active().is_some());
+    assert_eq!(next(&mut scheduler).as_deref(), Some("a"));
+    let job = scheduler.start(ActiveJob::Command { firm: false }, out.clone());
+    assert_eq!(next(&mut scheduler), None);
+    assert!(scheduler.finish_wait(job).is_some());
+    assert_eq!(next(&mut scheduler).as_deref(), Some("b"));
+    // An old job does not end a later job.
+    scheduler.start(cell(&out, None), out);
+    assert!(scheduler.finish_wait(job).is_none());
+    assert!(scheduler.active().is_some());
 }
 
 /// Plays a replay of three cells with these endings; returns its summary.
@@ -179,16 +179,16 @@ fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
     let mut held = replay(out.clone());
     for (ending, before) in endings {
         held.next().expect("a step");
-        let mut floor = Scheduler::default();
-        floor.start(cell(&out, Some(held)), out.clone());
+        let mut scheduler = Scheduler::default();
+        scheduler.start(cell(&out, Some(held)), out.clone());
         let before = match before {
             Some(SchedulerEvent::Skipped) => Some(SchedulerEvent::Skipped),
             Some(_) => Some(SchedulerEvent::Interrupted),
             None => None,
         };
-        before.map(|event| floor.on(event));
+        before.map(|event| scheduler.on(event));
         let ended = result(ending.clone());
-        let mut actions = floor.on(SchedulerEvent::CellEnded(&ended));
+        let mut actions = scheduler.on(SchedulerEvent::CellEnded(&ended));
         let Some(SchedulerEffect::Free(Some(left))) = actions.pop() else {
             panic!("the replay is handed on");
         };
@@ -236,15 +236,15 @@ fn the_end_of_a_replay() {
 fn a_cell_stopped_on_its_way_into_the_record_is_interrupted_when_it_runs() {
     let (out, _run) = stream();
     for stopped in [false, true] {
-        let mut floor = Scheduler::default();
-        let ticket = floor.start(ActiveJob::Recording { interrupted: false }, out.clone());
+        let mut scheduler = Scheduler::default();
+        let job = scheduler.start(ActiveJob::Recording { interrupted: false }, out.clone());
         if stopped {
-            assert!(floor.on(SchedulerEvent::Interrupted).is_empty());
+            assert!(scheduler.on(SchedulerEvent::Interrupted).is_empty());
         }
-        let ended = floor
-            .finish_wait(ticket)
+        let ended = scheduler
+            .finish_wait(job)
             .map(|(_, interrupted)| interrupted);
         assert_eq!(ended, Some(stopped));
-        assert!(floor.active().is_none());
+        assert!(scheduler.active().is_none());
     }
 }

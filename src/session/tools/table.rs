@@ -72,12 +72,12 @@ impl<'a> ToolOffer<'a> {
     pub(in crate::session) fn current(
         choices: &Choices,
         user: &'a RuntimePeer,
-        shelf: &SkillRegistry,
+        skills: &SkillRegistry,
     ) -> Self {
         ToolOffer {
             python: choices.agent_tools != AgentTools::Shell && !user.is_unstartable(),
             run_cells: choices.run_cells != RunCells::Off,
-            load_skill: !shelf.is_empty(),
+            load_skill: !skills.is_empty(),
             able: user.able(),
         }
     }
