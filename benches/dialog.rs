@@ -141,7 +141,7 @@ pub fn begin(
     resume: Option<i64>,
 ) -> (
     RecordHandle,
-    tokio::sync::mpsc::UnboundedReceiver<ipycodex::report::Report>,
+    tokio::sync::mpsc::UnboundedReceiver<ipycodex::text::report::Report>,
 ) {
     open(
         RecordOptions {

@@ -24,7 +24,6 @@ use crate::environment::Environment;
 use crate::kernel::agentclient::AgentCommand;
 use crate::markdown::{Appearance, Theme};
 use crate::record::{self, Recall, RecordHandle, RecordOptions, SessionSpec};
-use crate::report::Report;
 use crate::runtime::connect::{
     Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, ShellPlan, best_interpreter,
 };
@@ -35,8 +34,9 @@ use crate::session::{
     PlannedRuntime, Run, SessionHandle, Skills, StartupFiles,
 };
 use crate::skills::{Catalog, Consent, Roots};
+use crate::text::report::Report;
 use crate::text::similar::did_you_mean;
-use crate::trace::STARTUP;
+use crate::text::trace::STARTUP;
 
 pub struct SessionOptions {
     pub flags: ConfigFlags,

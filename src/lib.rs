@@ -141,8 +141,9 @@
 //!
 //! | folder | layer | owns |
 //! |---|---|---|
-//! | [`environment`], [`report`] | 1 | surroundings as values; the error a user sees |
-//! | [`text`] | 1 | positions, widths, rows, styled lines, keys, a typed line, frontmatter, foreign text made safe |
+//! | [`environment`] | 1 | surroundings as values |
+//! | [`text`] | 1 | positions, widths, rows, styled lines, foreign text made safe; the error a user sees; names of traces |
+//! | [`keys`] | 1 | bytes of the keyboard as keys; a line being typed |
 //! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
@@ -249,6 +250,7 @@ pub mod guide;
 pub mod input;
 pub mod jupyter;
 pub mod kernel;
+pub mod keys;
 pub mod magics;
 pub mod markdown;
 pub mod mcp;
@@ -257,9 +259,8 @@ pub mod output;
 mod picture;
 pub mod process;
 #[cfg(test)]
-mod properties;
+pub mod properties;
 pub mod record;
-pub mod report;
 pub mod rpc;
 pub mod runtime;
 pub mod schema;

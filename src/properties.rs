@@ -13,10 +13,10 @@ const TIMES: &str = "IPYCODEX_PROPTEST_TIMES";
 const SEED: u64 = 20_260_101;
 
 /// The usual number of cases where a test has no reason for another.
-pub(crate) const USUAL: u32 = 256;
+pub const USUAL: u32 = 256;
 
 /// For a test of `cases` cases.
-pub(crate) fn cases(cases: u32) -> Config {
+pub fn cases(cases: u32) -> Config {
     config(cases, std::env::var(TIMES).ok().as_deref())
 }
 
@@ -36,7 +36,7 @@ fn config(cases: u32, times: Option<&str>) -> Config {
 
 /// Runs a test on the smallest stack that a thread of ours has: none asks for another than the usual one of Rust and of
 /// `tokio`. What overflows it ends the whole test program.
-pub(crate) fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
+pub fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(2 << 20);
     let thread = thread.spawn(test).expect("a thread can be had");
     if let Err(panic) = thread.join() {

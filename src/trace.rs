@@ -14,20 +14,8 @@ use std::time::{Instant, SystemTime};
 use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::files::private_dir;
-use crate::report::Report;
-use crate::text::json;
-
-/// Environment variable with the targets to trace.
-pub const VARIABLE: &str = "IPYCODEX_TRACE";
-
-/// Target of messages between us and other processes.
-pub const WIRE: &str = "wire";
-
-/// Target of the stages up to the first prompt.
-pub const STARTUP: &str = "startup";
-
-/// Target of agents' updates; never in this file, only in the log of the ACP kernel (`ACP_DEBUG_UPDATES`).
-pub const UPDATES: &str = "updates";
+use crate::text::report::Report;
+use crate::text::trace::{STARTUP, VARIABLE, WIRE};
 
 /// Traces the targets in `wanted` to a new file in `folder`; returns its path.
 ///
@@ -89,18 +77,4 @@ impl Log for Trace {
     }
 
     fn flush(&self) {}
-}
-
-/// Returns the `type`, `op` and `id` of a line of JSON, without its content.
-pub fn describe_line(line: &[u8]) -> String {
-    let value = json::parse(line).unwrap_or_default();
-    let words = ["type", "op", "id"].into_iter().map(|key| &value[key]);
-    let words = words.filter(|word| !word.is_null());
-    let words: Vec<String> = words
-        .map(|word| {
-            word.as_str()
-                .map_or_else(|| word.to_string(), str::to_owned)
-        })
-        .collect();
-    words.join(" ")
 }

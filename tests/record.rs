@@ -19,7 +19,7 @@ use ipycodex::record::{
     Archive, CellStatus, PromptStart, RecordHandle, RecordOptions, RecordedOutcome, RecordedThread,
     SessionSpec, open,
 };
-use ipycodex::report::Report;
+use ipycodex::text::report::Report;
 use rusqlite::Connection;
 use tokio::sync::mpsc::UnboundedReceiver;
 

@@ -12,7 +12,7 @@ use super::facts::{Lookup, LookupReply};
 use super::failure::{AgentFailure, FailureKind};
 use super::suggest::{ConsultReply, ConsultRequest, SuggestReply, SuggestRequest};
 use super::turn::{AgentReply, TurnId, TurnRequest};
-use crate::trace::STARTUP;
+use crate::text::trace::STARTUP;
 
 /// Events that may be queued for the session before the driver waits.
 const EVENT_CAPACITY: usize = 1024;

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use crate::config::Settings;
 use crate::environment::Environment;
 use crate::jupyter::{Gateway, certificates};
-use crate::report::Report;
 use crate::runtime::connect::{
     GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, START_TIMEOUT, SharedPlan,
 };
+use crate::text::report::Report;
 
 /// Environment variable with a file of certificates to trust for gateways.
 const AUTHORITIES: &str = "IPYCODEX_GATEWAY_CA";

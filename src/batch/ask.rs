@@ -9,10 +9,10 @@ use super::json::Json;
 use super::plain::Plain;
 use super::{BatchOptions, displayed, show_on, signals};
 use crate::display::RunRenderer;
-use crate::report::Report;
 use crate::schema::{self, AnswerSchema};
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, SessionEvent, SessionHandle, Submission};
+use crate::text::report::Report;
 
 /// Runs one prompt; its answer goes to standard output as JSON, or as in [`run`](super::run). An answer that does
 /// not fit the schema is requested once more.

@@ -22,13 +22,13 @@ use crate::display::{Display, Pictures, RunRenderer, copy_to_clipboard, follow, 
 use crate::input::{Mode, has_prompt_dot};
 use crate::markdown::{Appearance, Theme};
 use crate::output::traceback::CellError;
-use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
 use crate::session::{
     AfterEvent, CellEvent, EditorRequest, EndEvent, LoadRequest, NO_SHELL, NextEvent, PICK_USAGE,
     Run, SessionEvent, SessionHandle, Submission, TurnOutcome, no_terminal_message,
 };
+use crate::text::report::Report;
 pub use ask::ask;
 pub use notebook_run::NotebookRun;
 pub use piped::PipedInput;

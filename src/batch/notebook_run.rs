@@ -17,8 +17,8 @@ use super::widgets::Widgets;
 use crate::files::{FileMode, TrackedFile};
 use crate::notebook::document::{CellChanges, CellKind, Document, Draft, DraftCell};
 use crate::notebook::{TIMES, outputs_text, read_outputs, times};
-use crate::report::Report;
 use crate::session::SessionEvent;
+use crate::text::report::Report;
 
 /// Interval of writing the outputs of a cell that still runs.
 const OFTEN: Duration = Duration::from_secs(2);

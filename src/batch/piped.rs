@@ -11,7 +11,7 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use crate::input::PipedText;
-use crate::report::Report;
+use crate::text::report::Report;
 
 const CHUNK: usize = 64 << 10;
 

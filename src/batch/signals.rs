@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::report::Report;
 use crate::session::SessionHandle;
+use crate::text::report::Report;
 
 const SAVE: Duration = Duration::from_millis(1800);
 

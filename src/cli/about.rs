@@ -8,8 +8,8 @@ use clap_mangen::Man;
 
 use crate::cli::args::Arguments;
 use crate::environment::Environment;
-use crate::report::Report;
 use crate::screen::{ColorChoice, Screen};
+use crate::text::report::Report;
 
 const NAME: &str = "ipycodex";
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::cli::version::version;
 use crate::config::{ChoiceSetting, ConfigFlags};
 use crate::markdown::Theme;
-use crate::report::Report;
 use crate::runtime::IpythonFlags;
 use crate::screen::ColorChoice;
+use crate::text::report::Report;
 use crate::text::similar::nearest;
 use clap::{Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 

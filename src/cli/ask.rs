@@ -16,11 +16,11 @@ use crate::cli::resume;
 use crate::environment::Environment;
 use crate::input::Mode;
 use crate::picture::for_model;
-use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::schema::AnswerSchema;
 use crate::session::Submission;
 use crate::text::escape::xml_text;
+use crate::text::report::Report;
 
 const LEAVE: Duration = Duration::from_secs(10);
 

@@ -10,8 +10,8 @@ use std::path::Path;
 use crate::config::Paths;
 use crate::environment::Environment;
 use crate::files::{FileMode, private_dir, write_whole};
-use crate::report::{Report, ReportKind};
 use crate::screen::{ColorChoice, Screen};
+use crate::text::report::{Report, ReportKind};
 
 pub(super) fn report_panics(environment: &Environment) {
     let directory = Paths::new(environment, None, None).state_dir;

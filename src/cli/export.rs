@@ -9,9 +9,9 @@ use crate::cli::args::{Arguments, Export};
 use crate::cli::resume::archive;
 use crate::config::resolve;
 use crate::environment::Environment;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{FileForm, SaveTarget, write_file};
+use crate::text::report::Report;
 
 /// Time before the first progress notice, and between two of them.
 const PATIENT: Duration = Duration::from_secs(2);

@@ -11,9 +11,9 @@ use crate::config::{RuntimeChoice, Settings, resolve};
 use crate::environment::Environment;
 use crate::jupyter::data_dirs;
 use crate::kernel::{self, KernelKind, KernelOptions, KernelspecDir};
-use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::screen::Screen;
+use crate::text::report::Report;
 
 pub(super) fn run(
     wanted: &Kernel,

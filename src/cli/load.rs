@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{self, Arguments};
 use crate::config::Paths;
 use crate::environment::Environment;
-use crate::report::Report;
 use crate::runtime::connect::ScriptRun;
 use crate::session::{LoadRequest, not_found_message};
+use crate::text::report::Report;
 
 /// Returns the files in the order they are loaded.
 ///

@@ -12,10 +12,10 @@ use crate::cli::resume;
 use crate::config::resolve;
 use crate::environment::Environment;
 use crate::mcp::{self, Permission, PermissionSet, RunningShell};
-use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::screen::Screen;
 use crate::session::{NextEvent, SessionEvent};
+use crate::text::report::Report;
 
 const LEAVE: Duration = Duration::from_secs(4);
 

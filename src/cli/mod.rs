@@ -32,10 +32,11 @@ use clap::{Command, CommandFactory, FromArgMatches};
 
 use crate::config::Paths;
 use crate::environment::Environment;
-use crate::report::{Report, ReportKind};
 use crate::runtime::connect::keep_gateway;
 use crate::screen::{ColorChoice, Screen};
-use crate::trace::{self, STARTUP};
+use crate::text::report::{Report, ReportKind};
+use crate::text::trace::{STARTUP, VARIABLE};
+use crate::trace;
 use args::{Arguments, Subcommands};
 
 /// Runs the program and prints its report, if it fails; returns the exit code.
@@ -43,7 +44,7 @@ pub fn main() -> i32 {
     let began = Instant::now();
     let environment = Environment::capture();
     crash::report_panics(&environment);
-    if let Some(wanted) = environment.variable(trace::VARIABLE)
+    if let Some(wanted) = environment.variable(VARIABLE)
         && let Err(report) = traced(wanted, began, &environment)
     {
         return ended(&report, &environment);
@@ -100,7 +101,7 @@ fn parse(mut command: Command, typed: &[OsString]) -> Result<Arguments, clap::Er
 fn traced(wanted: &str, began: Instant, environment: &Environment) -> Result<(), Report> {
     let folder = Paths::new(environment, None, None).state_dir;
     let path = trace::init(wanted, &folder, began)?;
-    let said = format!("{} is written to {}", trace::VARIABLE, path.display());
+    let said = format!("{} is written to {}", VARIABLE, path.display());
     Screen::open(environment, ColorChoice::Auto)?.print_notice(&said)?;
     log::trace!(target: STARTUP, "ipycodex {}", env!("CARGO_PKG_VERSION"));
     Ok(())

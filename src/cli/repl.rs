@@ -10,11 +10,11 @@ use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
 use crate::mcp::SocketServer;
-use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::report_notice;
 use crate::terminal::{self, Greeting};
-use crate::trace::STARTUP;
+use crate::text::report::Report;
+use crate::text::trace::STARTUP;
 
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let resume = resume::chosen(arguments, environment)?;

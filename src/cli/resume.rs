@@ -8,9 +8,9 @@ use crate::cli::args::Arguments;
 use crate::config::{Settings, resolve};
 use crate::environment::Environment;
 use crate::record::Archive;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::terminal::picker::{PickerOutcome, pick_at_startup};
+use crate::text::report::Report;
 
 const LIST: &str = "`ipycodex sessions --all` lists what can be resumed";
 

@@ -14,9 +14,9 @@ use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
 use crate::input::{Mode, has_prompt_dot};
-use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::Submission;
+use crate::text::report::Report;
 
 const LEAVE: Duration = Duration::from_secs(10);
 

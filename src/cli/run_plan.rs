@@ -18,10 +18,10 @@ use crate::notebook::{
     LARGEST, broken_cells, cell_fault, language_mismatch, python_language_info, read_script,
     saved_prompt, with_parameters,
 };
-use crate::report::Report;
 use crate::runtime::SourceLocation;
 use crate::runtime::connect::ScriptRun;
 use crate::session::{LoadRequest, Submission};
+use crate::text::report::Report;
 
 /// Tag of a cell that is not run (as in nbclient).
 const SKIPPED: &str = "skip-execution";

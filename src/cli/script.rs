@@ -10,8 +10,8 @@ use clap::Command;
 
 use crate::cli::args::Arguments;
 use crate::environment::Environment;
-use crate::report::Report;
 use crate::session::not_found_message;
+use crate::text::report::Report;
 
 /// Removes the script's arguments from a command line: those after `-m MODULE`, and after FILE where `-i` precedes
 /// it.

@@ -12,10 +12,10 @@ use crate::cli::resume::archive;
 use crate::config::resolve;
 use crate::environment::Environment;
 use crate::record::{HitKind, Scope, SearchHit};
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::escape::visible;
 use crate::text::needle::{Needle, excerpt};
+use crate::text::report::Report;
 
 /// Number of sessions searched before the first output; later batches grow up to `MOST`.
 const FIRST: u32 = 8;

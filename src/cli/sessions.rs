@@ -11,9 +11,9 @@ use crate::cli::resume::archive;
 use crate::config::resolve;
 use crate::environment::Environment;
 use crate::record::{LIST_LIMIT, Scope};
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::listing;
+use crate::text::report::Report;
 
 pub(super) fn run(
     sessions: &Sessions,

@@ -10,10 +10,10 @@ use crate::cli::args::{Arguments, Setup};
 use crate::config::{Settings, resolve};
 use crate::environment::Environment;
 use crate::files::private_dir;
-use crate::report::Report;
 use crate::runtime::connect::{ManagedPython, ManagedState, PythonPlan, interpreters};
 use crate::screen::Screen;
 use crate::text::escape::visible;
+use crate::text::report::Report;
 
 const PACKAGES: [&str; 2] = ["ipython", "matplotlib-inline"];
 const UNDO: &str = "`ipycodex setup --undo` removes it";

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use crate::cli::args::{Arguments, Skills, SkillsCommand};
 use crate::config::{ConfigFlags, Paths};
 use crate::environment::Environment;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::skills::{Catalog, Consent, Roots, Skill, SkillDiagnostic, SkillOrigin, check};
 use crate::text::columns;
 use crate::text::escape::visible;
+use crate::text::report::Report;
 
 pub(super) fn run(
     skills: &Skills,

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::jsonc::{self, Key};
 use crate::files::{FileError, FileMode, check_private_dir, private_dir, write_whole};
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// The largest settings file or system prompt that is read, in bytes.
 pub(super) const BUDGET: u64 = 1 << 20;

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::agent::{Effort, WebSearchUse};
 use crate::environment::Environment;
 use crate::markdown::Background;
-use crate::report::Report;
 use crate::screen::ColorChoice;
+use crate::text::report::Report;
 use crate::text::similar::did_you_mean;
 
 use super::agents::{self, Agents};

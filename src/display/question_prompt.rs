@@ -14,14 +14,14 @@ use nu_ansi_term::{Color, Style};
 
 use super::question::{KeyOutcome, OpenQuestion, QuestionFrame};
 use super::rows::{Rows, print};
+use crate::keys::entry::Entry;
+use crate::keys::{Decoder, is_control, plain};
 use crate::markdown::Appearance;
 use crate::runtime::{InputReply, TerminalSize};
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{Question, Reply};
-use crate::text::entry::Entry;
 use crate::text::escape::visible_lines;
-use crate::text::keys::{Decoder, is_control, plain};
 use crate::text::{columns, cut};
 
 /// Pause in typing after which keys are meant for the question.

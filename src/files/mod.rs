@@ -6,7 +6,7 @@ mod private;
 
 use std::path::{Path, PathBuf};
 
-use crate::report::Report;
+use crate::text::report::Report;
 
 pub use atomic::{
     FileMode, LostAttributes, NewFile, refuse_linked_parents, write_whole, write_whole_with,

@@ -16,7 +16,7 @@ use zeromq::{DealerSendHalf, Socket, SocketEvent, SocketRecv};
 
 use super::connection::unique_id;
 use super::message::{Channel, IncomingMessage, OutgoingMessage};
-use crate::trace::WIRE;
+use crate::text::trace::WIRE;
 
 #[derive(Debug)]
 pub enum ChannelEvent {

@@ -3,10 +3,38 @@
 //! Document: Jupyter's messaging protocol, "Custom Messages". Invariant: a message that is received and sent on is
 //! unchanged.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::message::{Channel, IncomingMessage, OutgoingMessage};
-use crate::runtime::{CommMessage, CommOp};
+
+/// A comm message between an object of the interpreter and one of a front-end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommMessage {
+    /// Id of the comm, common to both sides.
+    pub comm_id: String,
+    /// Kind of message.
+    pub op: CommOp,
+    /// JSON payload.
+    pub data: Value,
+    /// Metadata of the message.
+    pub metadata: Map<String, Value>,
+    /// Binary attachments.
+    pub buffers: Vec<Vec<u8>>,
+}
+
+/// Kinds of comm messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommOp {
+    /// Opens the comm.
+    Open {
+        /// Name under which the other side registered its handler.
+        target: String,
+    },
+    /// Carries data.
+    Msg,
+    /// Closes the comm.
+    Close,
+}
 
 /// Returns the comm message in a peer's message; `None` for other messages, and for one without a comm id.
 pub fn parse_comm(message: &IncomingMessage) -> Option<CommMessage> {

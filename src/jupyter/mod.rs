@@ -24,7 +24,7 @@ mod websocket_frames;
 mod zmtp;
 
 pub use channels::{ChannelEvent, ClientChannels, open_channels};
-pub use comm::{comm_to_wire, parse_comm};
+pub use comm::{CommMessage, CommOp, comm_to_wire, parse_comm};
 pub use connection::{
     ConnectionFileError, ReservedPort, check_listening, new_connection, read, unique_id, write,
 };

@@ -25,7 +25,7 @@ use super::gateway::{Gateway, GatewayError};
 use super::message::{IncomingMessage, OutgoingMessage};
 use super::tls_transport::server_name;
 use super::websocket_frames::{self as frames, Frame, V1};
-use crate::trace::WIRE;
+use crate::text::trace::WIRE;
 
 const OPENS: Duration = Duration::from_secs(10);
 /// Interval between pings.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::files::{FileMode, write_whole};
-use crate::report::Report;
+use crate::text::report::Report;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelKind {

@@ -38,8 +38,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::record::RecordHandle;
-use crate::report::Report;
 use crate::session::{Run, SessionHandle};
+use crate::text::report::Report;
 use background_output::BackgroundOutput;
 use comms::Comms;
 use context::SessionContext;

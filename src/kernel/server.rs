@@ -15,7 +15,7 @@ use super::iopub::Publisher;
 use super::kernel_info::KernelInfo;
 use super::shutdown::{InterruptFn, Shutdown, watch};
 use crate::jupyter::{ClientRequest, listen, read};
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// Time for the last messages to leave the sockets.
 const LINGER: Duration = Duration::from_millis(100);

@@ -10,7 +10,7 @@ use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tokio::sync::Notify;
 
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// Interval at which the parent process is checked.
 const PARENT_POLL: Duration = Duration::from_millis(500);

@@ -3,9 +3,9 @@
 //! Invariant: no row is wider than 80 columns.
 
 use super::magic::{CommandUsage, Magic};
+use super::page::{Page, Section};
 use super::setting;
 use crate::config::{ActionRow, GROUPS, KeyAction, Keymap, Setting, TakesEffect};
-use crate::text::{Page, Section};
 
 /// The group of commands that the settings join.
 pub(super) const SETTINGS: &str = "Settings";

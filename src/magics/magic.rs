@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use super::page::Page;
 use crate::agent::AgentCapabilities;
 use crate::config::{AgentChoice, AgentCommand, Choices, Keymap, Provenance};
-use crate::text::Page;
 
 #[derive(Debug)]
 pub struct MagicContext<'a> {

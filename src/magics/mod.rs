@@ -10,6 +10,7 @@ mod files;
 mod help;
 mod magic;
 mod mcp;
+mod page;
 mod sessions;
 mod setting;
 
@@ -19,6 +20,7 @@ use crate::text::similar::did_you_mean;
 pub use magic::{
     CommandUsage, CopyTarget, MagicContext, MagicEffect, PreviewKind, ReplayRequest, StepRequest,
 };
+pub use page::{Page, Section};
 pub use setting::{format_no_effect, format_saved_value, format_session_value};
 
 use help::SETTINGS;

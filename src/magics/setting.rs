@@ -9,10 +9,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::magic::{CommandUsage, Magic, MagicContext, MagicEffect, Run, unquoted};
+use super::page::{Page, Section};
 use crate::agent::AgentCapabilities;
 use crate::config::{Choices, SETTINGS, Setting, SettingValues, TakesEffect};
 use crate::text::similar::did_you_mean;
-use crate::text::{Page, Section};
 
 /// Most characters of the possible values in a usage line; longer lists are only on the setting's page.
 const IN_USAGE: usize = 12;

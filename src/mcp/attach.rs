@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use super::socket_server::{Handshake, ShellInfo, files, remove_files, sockets};
 use crate::files::check_private_dir;
-use crate::report::Report;
 use crate::rpc::wait_until_closed;
+use crate::text::report::Report;
 
 /// How long a shell may take to answer the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -17,9 +17,9 @@ mod permissions;
 mod socket_server;
 mod wire;
 
-use crate::report::Report;
 use crate::rpc::{Dialect, Peer};
 use crate::session::SessionHandle;
+use crate::text::report::Report;
 
 pub use attach::{RunningShell, relay, running_shells};
 pub use permissions::{Permission, PermissionSet};

@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use super::connection::{ClientContext, McpConnection};
 use crate::files::private_dir;
-use crate::report::Report;
 use crate::rpc::{Dialect, over_socket};
 use crate::session::SessionHandle;
+use crate::text::report::Report;
 
 const MAX_CLIENTS: usize = 16;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Document;
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// The `language_info` of Python, for notebooks and kernels; a kernel adds the version.
 pub fn python_language_info() -> Value {

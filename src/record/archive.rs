@@ -21,8 +21,8 @@ use super::values::SessionRow;
 use super::{index, saved_session, search, sessions, sqlite_error};
 use crate::artifacts;
 use crate::notebook::SavedSession;
-use crate::report::Report;
 use crate::text::needle::Needle;
+use crate::text::report::Report;
 
 /// The longest wait for a file that another program writes to.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -18,7 +18,7 @@ use super::recovery_copy::with_suffix;
 use super::schema::{self, MigrationOutcome, RecordKind};
 use super::sqlite_error::{is_corrupt, is_locked};
 use super::values::RecordOptions;
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// Pages of the log at which a commit waits for a checkpoint; below that, checkpoints use idle time.
 const LOG_PAGES: u32 = 8_000;

@@ -17,7 +17,7 @@ use crate::input::{shell_cell, shell_source};
 use crate::notebook::SavedSession;
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
-use crate::report::Report;
+use crate::text::report::Report;
 
 use super::answer_parts::StreamedAnswers;
 use super::inputs::{InputsQuery, NumberedInput};

@@ -16,7 +16,7 @@ use super::values::{
 use crate::agent::Usage;
 use crate::dialog::Dialog;
 use crate::notebook::SavedSession;
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// A change of the record, kept until it is written.
 #[derive(Debug, Clone)]

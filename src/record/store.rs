@@ -19,8 +19,8 @@ use super::request::RecordWrite;
 use super::row_map::RowMap;
 use super::values::{RecordOptions, SessionSpec, SessionStart};
 use super::{entries, index, listing, sessions, sqlite_error};
-use crate::report::Report;
-use crate::trace::STARTUP;
+use crate::text::report::Report;
+use crate::text::trace::STARTUP;
 
 /// Pending writes per transaction.
 const BATCH: usize = 256;

@@ -10,7 +10,7 @@ use super::sessions;
 use super::store::Store;
 use super::values::SwitchedSession;
 use crate::input::is_ipycodex_input;
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// Inputs read to decide that a session holds commands only.
 const LOOKED_AT: u32 = 100;

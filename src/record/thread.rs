@@ -18,7 +18,7 @@ use super::{
 };
 use crate::dialog::Dialog;
 use crate::notebook::SavedSession;
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// The time between two attempts to write.
 const RETRY: Duration = Duration::from_secs(1);

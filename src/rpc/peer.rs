@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::frame::{RpcFrame, decode, encode, encode_batch, parse_json, read_line};
 use super::message::{Dialect, RpcMessage};
-use crate::trace::WIRE;
+use crate::text::trace::WIRE;
 
 /// Received messages that may be queued before the reader blocks.
 const CAPACITY: usize = 256;

@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::answer::RuntimeReply;
 use super::call::HostCall;
 use super::interpreter::{Death, RuntimeInfo, StartFailure};
-use super::request::{CommMessage, RequestId};
+use super::request::RequestId;
+use crate::jupyter::CommMessage;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 

@@ -35,6 +35,7 @@ mod shell;
 mod terminal;
 mod variables;
 
+pub use crate::jupyter::{CommMessage, CommOp};
 pub use answer::{
     Completeness, Completion, INSPECTION_MIME, PARTS_MIME, ReferenceValue, RuntimeReply,
     SOURCE_MIME, Snapshot, ToolLookup, split_parts,
@@ -48,9 +49,8 @@ pub use environment::EnvironmentChanges;
 pub use event::{DisplayData, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
-    BranchRequest, CommMessage, CommOp, DarkRendering, DryRunCell, Execute, InputReply,
-    IpythonFlags, RecordLocation, RequestId, RuntimeRequest, SourceLocation, StartupFile,
-    StartupPlan, Stdin, THIS_REQUEST,
+    BranchRequest, DarkRendering, DryRunCell, Execute, InputReply, IpythonFlags, RecordLocation,
+    RequestId, RuntimeRequest, SourceLocation, StartupFile, StartupPlan, Stdin, THIS_REQUEST,
 };
 pub use variables::{SavedVariable, SavedVariables, VariablesRequest};
 

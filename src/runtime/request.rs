@@ -6,7 +6,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use crate::jupyter::CommMessage;
 
 use super::call::HostReply;
 use super::checkpoints::CheckpointRequest;
@@ -305,35 +307,6 @@ impl StartupPlan {
 /// Placeholder in a comm message for the id of the front-end's message that carries it. Code that asks for the
 /// output caused by that message to go to the object cannot know the id.
 pub const THIS_REQUEST: &str = "ipycodex:this-request";
-
-/// A comm message between an object of the interpreter and one of a front-end.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CommMessage {
-    /// Id of the comm, common to both sides.
-    pub comm_id: String,
-    /// Kind of message.
-    pub op: CommOp,
-    /// JSON payload.
-    pub data: Value,
-    /// Metadata of the message.
-    pub metadata: Map<String, Value>,
-    /// Binary attachments.
-    pub buffers: Vec<Vec<u8>>,
-}
-
-/// Kinds of comm messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommOp {
-    /// Opens the comm.
-    Open {
-        /// Name under which the other side registered its handler.
-        target: String,
-    },
-    /// Carries data.
-    Msg,
-    /// Closes the comm.
-    Close,
-}
 
 /// Position of a cell in a script, for its tracebacks.
 #[derive(Debug, Clone, PartialEq, Eq)]

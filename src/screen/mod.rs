@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::environment::Environment;
 use crate::output::filter::{Filter, Policy};
-use crate::report::{Report, ReportKind};
 use crate::runtime::TerminalSize;
 use crate::text::escape::{visible, visible_lines};
+use crate::text::report::{Report, ReportKind};
 
 use notify::NoticeProtocol;
 pub use sink::ScreenError;

@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 use crate::config::Choices;
 use crate::markdown::Background;
 use crate::record::{RecordHandle, RecordedThread, SessionStart};
-use crate::report::Report;
 use crate::runtime::RuntimeRequest;
 use crate::session::agent_turns::AgentTurns;
 use crate::session::approvals::{ApprovalEvent, ApprovalQueue};
@@ -42,6 +41,7 @@ use crate::session::tools::{SkillRegistry, ToolEvent, ToolRunner};
 use crate::session::undo::StepLog;
 use crate::session::workbook::Workbook;
 use crate::session::{Parts, SessionSnapshot};
+use crate::text::report::Report;
 
 pub(super) struct Session {
     pub(super) runtimes: Runtimes,

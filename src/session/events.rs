@@ -8,13 +8,13 @@
 use std::time::Duration;
 
 use crate::agent::{Activity, AgentFailure, FileChange, FileWritten, InputPart, PlanStep, Usage};
+use crate::magics::Page;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::record::SessionTail;
 use crate::runtime::{CommMessage, Death, DisplayData, Ending, OutputStream};
 use crate::session::question::Question;
 use crate::session::replay_summary::ReplaySummary;
-use crate::text::Page;
 
 pub(super) use crate::session::notice::{Notice, report_notice};
 

@@ -28,8 +28,8 @@ use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::markdown::Background;
 use crate::record::{RecordedThread, SessionRow, SessionStart, SessionTail};
-use crate::report::Report;
 use crate::runtime::{CellTerminal, InputReply, RecordLocation, RuntimeReply, RuntimeRequest};
+use crate::text::report::Report;
 
 /// Interval at which a front-end calls back while it waits for the end of its session.
 const LOOK: Duration = Duration::from_millis(50);

@@ -16,7 +16,6 @@ use crate::notebook::{
     read_script, read_session,
 };
 use crate::record::RecordHandle;
-use crate::report::Report;
 use crate::runtime::SourceLocation;
 use crate::session::effect::{Effect, emit};
 use crate::session::events::{Notice, report_notice};
@@ -24,6 +23,7 @@ use crate::session::replay::{Replay, ReplayPurpose, ReplayStep, last_code};
 use crate::session::run::RunSender;
 use crate::session::saving::read_text;
 use crate::text::counted;
+use crate::text::report::Report;
 
 /// Time after which a slow read is reported.
 const PATIENT: Duration = Duration::from_secs(2);

@@ -102,8 +102,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::agent::McpServer;
 use crate::config::{Choices, Keymap, Provenance};
 use crate::record::RecordHandle;
-use crate::report::Report;
 use crate::runtime::Stdin;
+use crate::text::report::Report;
 
 /// The parts a session is made of.
 pub struct Parts {

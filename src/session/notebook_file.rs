@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::files::{FileMode, TrackedFile};
 use crate::notebook::LARGEST;
 use crate::notebook::document::{Cell, CellKind, Document, Draft, NotebookError};
-use crate::report::Report;
 use crate::text::cut_characters;
+use crate::text::report::Report;
 
 #[derive(Debug, Clone)]
 pub struct NotebookFile {

@@ -1,6 +1,6 @@
 //! A message to the user of one line, with its remedies.
 
-use crate::report::Report;
+use crate::text::report::Report;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {

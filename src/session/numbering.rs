@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::record::SessionStart;
-use crate::report::Report;
+use crate::text::report::Report;
 
 pub(super) struct Numbering {
     next: u32,

@@ -7,12 +7,12 @@ use tokio::sync::oneshot;
 
 use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
-use crate::report::Report;
 use crate::runtime::{
     EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeReply,
 };
 use crate::session::ids::{CallId, JobId};
 use crate::session::kernels::KernelRequest;
+use crate::text::report::Report;
 
 /// Connects a runtime, whose interpreter starts with these environment variables; returns it with its events.
 pub type ConnectRuntime =

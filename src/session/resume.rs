@@ -13,7 +13,6 @@ use crate::dialog::Dialog;
 use crate::magics::ReplayRequest;
 use crate::output::mime::MimeBundle;
 use crate::record::{RecordHandle, RecordedCell, RecordedThread, SessionStart, SessionTail};
-use crate::report::Report;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::session::LastExchange;
 use crate::session::effect::{Effect, emit};
@@ -22,6 +21,7 @@ use crate::session::outputs::Outputs;
 use crate::session::peers::MissingAgent;
 use crate::session::replay::{self, Replay, ReplayPurpose, ReplayStep};
 use crate::text::escape::visible;
+use crate::text::report::Report;
 use crate::text::{cut, first_line};
 
 /// The most entries of the earlier conversation shown: one screen.

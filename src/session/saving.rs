@@ -13,7 +13,7 @@ use crate::notebook::{
     Document, LARGEST, NotebookError, SavedEntry, SavedSession, is_ours, read_session, to_html,
     to_markdown, to_script, update_notebook, write_session,
 };
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// The marker in the first line of exported files that are no notebooks.
 const WRITTEN_BY_US: &str = "ipycodex export";

@@ -1,7 +1,7 @@
 //! The code blocks that a skill asks to run when it is loaded.
 
 use crate::markdown::fences::python_blocks;
-use crate::text::frontmatter;
+use crate::skills::frontmatter;
 
 /// The marked blocks of a `SKILL.md`, in order, each with its mark.
 pub(super) fn eval_blocks(text: &str) -> Vec<String> {

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::text::frontmatter::{Fences, Frontmatter, Value, fences, parse};
+use crate::skills::frontmatter::{Fences, Frontmatter, Value, fences, parse};
 
 use super::manifest::{MOST_DESCRIPTION, name_faults, same_name};
 use super::read;

@@ -7,7 +7,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::text::frontmatter::{Fault, Fences, Frontmatter, fences, parse};
+use crate::skills::frontmatter::{Fault, Fences, Frontmatter, fences, parse};
 use crate::text::joined_words;
 
 /// Characters of a name at most.

@@ -20,6 +20,7 @@ mod catalog;
 mod check;
 mod consent;
 mod fingerprint;
+pub mod frontmatter;
 mod manifest;
 mod project;
 mod read;
@@ -87,7 +88,7 @@ pub struct Activation {
     /// The directory of its files; `None` for a bundled skill, which has no others.
     pub directory: Option<PathBuf>,
     /// The `SKILL.md`: from the first fence on, line ends `\n`, values that YAML could not read quoted, so that
-    /// [`crate::text::frontmatter::split`] reads it again.
+    /// [`crate::skills::frontmatter::split`] reads it again.
     pub text: String,
     /// The code to run when the skill is loaded, in [`LANGUAGE`]: `python` and `py` blocks whose first line is
     /// `#| eval: true` (kept: a comment).

@@ -250,7 +250,7 @@ fn an_activation_has_all_there_is() {
         reply.starts_with("---\n") && !reply.contains('\r'),
         "{reply}"
     );
-    let found = crate::text::frontmatter::split(&reply)
+    let found = crate::skills::frontmatter::split(&reply)
         .frontmatter
         .unwrap()
         .unwrap();

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use crate::display::{death_notice, notice_text};
 use crate::output::filter::{Filter, Policy};
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{CellEvent, EndEvent, NextEvent, Run, SessionEvent};
 use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
+use crate::text::report::Report;
 use crate::text::{cut, expand_tabs};
 
 /// Bytes kept while they cannot be shown; the oldest are dropped.

@@ -5,13 +5,13 @@ use std::ops::Range;
 use reedline::{Prompt, Reedline};
 
 use crate::config::KeyAction;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::terminal::keys::edits::{self, Change};
 use crate::terminal::keys::kill_ring::KillRing;
 use crate::terminal::keys::typed_text::TypedText;
 use crate::terminal::prompt::Label;
 use crate::text::columns;
+use crate::text::report::Report;
 
 /// Makes a change whose text was unknown when the keys were parsed.
 pub(super) fn change(line: &mut Reedline, ring: &mut KillRing, action: KeyAction) {

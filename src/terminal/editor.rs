@@ -17,10 +17,10 @@ use crate::agent::LoginProgram;
 use crate::config::{EditMode, Keymap};
 use crate::display::copy_to_clipboard;
 use crate::input::{Completeness, Mode};
+use crate::keys::Decoder;
 use crate::markdown::{self, Theme};
 use crate::process::DeferredResizes;
 use crate::record::Recall;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
 use crate::terminal::background_color::BackgroundReply;
@@ -45,7 +45,7 @@ use crate::terminal::prompt::Label;
 use crate::terminal::reverse_search::{FoundInput, SearchHistory};
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
-use crate::text::keys::Decoder;
+use crate::text::report::Report;
 
 /// Repaints the label and the input, from any thread.
 pub(super) type Repaint = Arc<dyn Fn() + Send + Sync>;

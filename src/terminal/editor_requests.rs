@@ -8,12 +8,12 @@ use crate::display::{copy_to_clipboard, print_notice, theme_rows};
 use crate::input::Mode;
 use crate::markdown::Theme;
 use crate::record::Archive;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{EditorRequest, EditorRequests, SessionPick};
 use crate::terminal::editor::Editor;
 use crate::terminal::picker::{self, PickerOutcome};
+use crate::text::report::Report;
 
 pub(super) struct EditorRequestHandler {
     pub(super) requests: EditorRequests,

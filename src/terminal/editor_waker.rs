@@ -6,7 +6,7 @@ use std::task::{Wake, Waker};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::report::Report;
+use crate::text::report::Report;
 
 /// Wakes the editor, from any thread; clones share the descriptor.
 #[derive(Clone)]

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{
     AnswerEvent, BeginEvent, CellEvent, IncomingCall, IncomingCalls, NextEvent, Question,
@@ -20,6 +19,7 @@ use crate::terminal::background_output::{BackgroundOutput, EventRenderer};
 use crate::terminal::keys::key_queue::InputWaker;
 use crate::text::cut;
 use crate::text::escape::visible_lines;
+use crate::text::report::Report;
 
 /// Interval at which a waiting question is checked for.
 const SOON: Duration = Duration::from_millis(30);

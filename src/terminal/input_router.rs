@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use crossterm::event::KeyCode;
 
 use crate::display::{Keyboard, RunOutcome, Typeahead};
+use crate::keys::{Decoder, plain};
 use crate::runtime::{CellTerminal, InputReply};
 use crate::session::{Reply, SessionHandle};
 use crate::terminal::keys::key_queue::{KeyQueue, SharedKeyQueue, lock_queue};
 use crate::terminal::typeahead::{self, CellTypeahead};
-use crate::text::keys::{Decoder, plain};
 
 /// Time that a program has to end at Ctrl-C before it gets more input.
 const DYING: Duration = Duration::from_millis(50);

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use crate::display::print_notice;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{NextEvent, Notice, Run};
 use crate::terminal::background_output::BackgroundOutput;
@@ -14,6 +13,7 @@ use crate::terminal::incoming_calls::PendingCalls;
 use crate::terminal::keyboard_reader::KeyTarget;
 use crate::terminal::run_view::RunView;
 use crate::terminal::startup::Startup;
+use crate::text::report::Report;
 
 /// Time that an input waits for an incoming call before that call is shown.
 const PATIENCE: Duration = Duration::from_millis(150);

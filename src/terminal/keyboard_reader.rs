@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::keys::{Decoder, spelled_by_habit};
 use crate::runtime::CellTerminal;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::background_color::BackgroundReply;
@@ -24,7 +25,6 @@ use crate::terminal::focus::Focus;
 use crate::terminal::input_router::InputRouter;
 use crate::terminal::keys::key_queue::lock_queue;
 use crate::terminal::reader_waker::{self, ReaderWaker, WakeReason};
-use crate::text::keys::{Decoder, spelled_by_habit};
 
 const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;

@@ -26,13 +26,13 @@ use reedline::{
 
 use crate::config::{self, ChordPriority, KeyAction, KeyMatch, Keymap, Stroke};
 use crate::input::{Completeness, Mode};
+use crate::keys::{by_habit, in_place, is_beyond_latin};
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::cell_language::CellLanguage;
 use crate::terminal::complete;
 use crate::terminal::host_command::HostCommand;
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
-use crate::text::keys::{by_habit, in_place, is_beyond_latin};
 use edit_mode::InnerEditMode;
 use edits::Change;
 use enter::{enter, indent_at, newline};

@@ -9,9 +9,9 @@ use crate::display::Pictures;
 use crate::environment::Environment;
 use crate::markdown::Appearance;
 use crate::record::Recall;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{LoadRequest, Notice};
+use crate::text::report::Report;
 
 pub struct ReplOptions {
     pub screen: Screen,

@@ -13,13 +13,13 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use nu_ansi_term::Style;
 
-use crate::report::Report;
+use crate::keys::by_habit;
 use crate::runtime::TerminalSize;
 use crate::screen::Screen;
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::typeahead::ctrl_c;
-use crate::text::keys::by_habit;
+use crate::text::report::Report;
 use crate::text::{Line, split_at_columns};
 
 #[derive(Debug, Clone, Default, PartialEq)]

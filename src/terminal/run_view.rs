@@ -7,7 +7,6 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use crate::display::{Display, Pictures, RunSummary, follow, page, print_notice};
 use crate::environment::Environment;
 use crate::markdown::{Appearance, Background, Theme};
-use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
@@ -22,6 +21,7 @@ use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
 use crate::terminal::query;
 use crate::terminal::reader_waker::ReaderWaker;
 use crate::terminal::signals::CellTerminalSlot;
+use crate::text::report::Report;
 
 pub(super) struct RunView {
     pub(super) session: SessionHandle,

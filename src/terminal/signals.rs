@@ -18,13 +18,13 @@ use signal_hook::consts::signal::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIG
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 use signal_hook::iterator::{Handle, Signals, SignalsInfo};
 
-use crate::report::Report;
 use crate::runtime::{CellTerminal, TerminalSize};
 use crate::screen::Screen;
 use crate::screen::guard::Restorer;
 use crate::session::SessionHandle;
 use crate::terminal::keys::key_queue::{self, InputWaker};
 use crate::terminal::reader_waker::ReaderWaker;
+use crate::text::report::Report;
 
 /// Longest time for the session to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 use crate::display::RunOutcome;
+use crate::keys::{Decoder, PASTE_BEGINS, PASTE_ENDS, is_control};
 use crate::text::escape::editable;
-use crate::text::keys::{Decoder, PASTE_BEGINS, PASTE_ENDS, is_control};
 use crate::text::last_word;
 
 pub(super) fn is_enter(event: &Event) -> bool {

@@ -1,5 +1,5 @@
-//! Text without any meaning of its own: positions, display width, rows, styled lines, frontmatter, untrusted text
-//! made safe; and text being typed: bytes to keys, keys to a line.
+//! Text without any meaning of its own: positions, display width, rows, styled lines, untrusted text made safe; the
+//! error that a user sees, and the names of what is traced.
 //!
 //! Pure; the lowest layer. Absent on purpose: markdown, and output of cells.
 
@@ -9,19 +9,17 @@ pub const NESTING: usize = 100;
 
 mod aligned;
 mod amounts;
-pub mod entry;
 pub mod escape;
-pub mod frontmatter;
 mod hanging;
 pub mod json;
-pub mod keys;
 mod line;
 pub mod needle;
 pub mod offset;
 mod one_line;
-mod page;
 mod palette;
+pub mod report;
 pub mod similar;
+pub mod trace;
 mod width;
 mod wrap;
 
@@ -32,7 +30,6 @@ pub use hanging::{hanging, indented};
 pub use json::parse as parse_json;
 pub use line::{Line, Span};
 pub use one_line::{first_line, joined_words};
-pub use page::{Page, Section};
 pub use palette::{MARKED, NOTICED};
 pub use width::{
     certain_columns, character_columns, clusters, columns, cut, cut_characters, cut_front,

@@ -45,7 +45,7 @@ fn every_loaded_case_can_be_activated() {
             "{}",
             skill.path
         );
-        let split = ipycodex::text::frontmatter::split(&loaded.text);
+        let split = ipycodex::skills::frontmatter::split(&loaded.text);
         assert!(matches!(split.frontmatter, Ok(Some(_))), "{}", skill.path);
     }
 }

@@ -21,7 +21,7 @@ fn they_refer_to_nothing() {
     for (name, text) in shipped() {
         let found = references(&text);
         assert_eq!(found, Default::default(), "{name}");
-        let split = ipycodex::text::frontmatter::split(&text);
+        let split = ipycodex::skills::frontmatter::split(&text);
         let frontmatter = split.frontmatter.unwrap().unwrap();
         for key in ["allowed-tools", "exposed-vars", "shell-cmds", "eval"] {
             assert!(frontmatter.value(key).is_none(), "{name}: {key}");

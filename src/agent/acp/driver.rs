@@ -26,7 +26,7 @@ use crate::agent::{
     TurnRequest,
 };
 use crate::rpc::{RpcError, RpcId, RpcMessage};
-use crate::trace::UPDATES;
+use crate::text::trace::UPDATES;
 
 pub(super) struct Driver {
     program: Program,

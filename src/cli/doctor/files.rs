@@ -9,8 +9,8 @@ use rustix::fs::{Access, access};
 
 use super::finding::{DoctorContext, Finding};
 use crate::record::{Archive, RecordHealth};
-use crate::report::Report;
 use crate::text::counted;
+use crate::text::report::Report;
 
 pub(super) fn look(context: &DoctorContext<'_>) -> Vec<Finding> {
     let paths = &context.settings.paths;

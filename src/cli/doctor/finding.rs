@@ -8,9 +8,9 @@ use nu_ansi_term::Color;
 
 use crate::config::Settings;
 use crate::environment::Environment;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::NOTICED;
+use crate::text::report::Report;
 
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 

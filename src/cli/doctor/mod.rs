@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use crate::cli::args::{Arguments, Doctor};
 use crate::config::resolve;
 use crate::environment::Environment;
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::escape::visible;
 use crate::text::indented;
+use crate::text::report::Report;
 use finding::{DoctorContext, Finding, Verdict};
 
 pub(super) fn run(

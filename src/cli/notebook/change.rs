@@ -11,9 +11,9 @@ use crate::notebook::document::{
     ApplyError, CellAction, CellActionError, CellActionOutcome, DraftCell, TextError, apply_action,
     apply_marked_text,
 };
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{IfMissing, NotebookFile, notebook_report};
+use crate::text::report::Report;
 
 pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
     let mut opened = opened(&edit.file, IfMissing::Refused)?;

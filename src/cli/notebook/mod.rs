@@ -10,8 +10,8 @@ mod show;
 use crate::cli::args::Arguments;
 use crate::config::resolve;
 use crate::environment::Environment;
-use crate::report::Report;
 use crate::screen::Screen;
+use crate::text::report::Report;
 
 pub(super) use args::Notebook;
 use args::NotebookCommand;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::report::Report;
 use crate::session::{IfMissing, NotebookFile};
+use crate::text::report::Report;
 
 /// Opens a notebook.
 ///

@@ -16,10 +16,10 @@ use crate::notebook::document::{
     Cell, DiffLine, Document, LineRange, ShownPart, TextError, diff, lines_of, outline, output_mark,
 };
 use crate::notebook::{LARGEST, outputs_text, pictures_of, read_outputs};
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{IfMissing, NotebookFile, notebook_report};
 use crate::text::MARKED;
+use crate::text::report::Report;
 
 /// Bytes read and printed at once of a file that is printed unchanged.
 const PIECE: usize = 1 << 20;

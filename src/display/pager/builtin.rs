@@ -13,12 +13,12 @@ use signal_hook::SigId;
 use signal_hook::consts::signal::SIGWINCH;
 use signal_hook::low_level::pipe;
 
+use crate::keys::entry::Entry;
+use crate::keys::{Decoder, is_control, plain};
 use crate::output::filter::{Filter, Policy};
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::text::entry::Entry;
-use crate::text::keys::{Decoder, is_control, plain};
 use crate::text::{Break, columns, cut, expand_tabs, rows_of_runs};
 
 const CTRL_C: u8 = 0x03;

@@ -8,11 +8,11 @@ use nu_ansi_term::Style;
 
 use crate::agent::FormField;
 use crate::display::rows::Rows;
+use crate::keys::entry::Entry;
+use crate::keys::plain;
 use crate::session::Reply;
 use crate::text::MARKED;
-use crate::text::entry::Entry;
 use crate::text::escape::visible;
-use crate::text::keys::plain;
 use crate::text::{Line, columns};
 
 const SHOWN: usize = 8;

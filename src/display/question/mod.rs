@@ -22,12 +22,12 @@ use self::form::{Form, FrameStep};
 pub use self::line_question::LineQuestion;
 use crate::agent::Subject;
 use crate::display::rows::Rows;
+use crate::keys::entry::Entry;
+use crate::keys::{is_control, plain};
 use crate::markdown::Appearance;
 use crate::session::{Question, QuestionChoice, QuestionSubject, Reply};
 use crate::text::MARKED;
-use crate::text::entry::Entry;
 use crate::text::escape::visible;
-use crate::text::keys::{is_control, plain};
 use crate::text::{Line, columns};
 
 /// The outcome of a key, for the code that shows the question.

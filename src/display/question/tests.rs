@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::agent::FormField;
+use crate::keys::Decoder;
 use crate::session::ProposedCell;
-use crate::text::keys::Decoder;
 use proptest::prelude::*;
 
 fn command() -> QuestionSubject {

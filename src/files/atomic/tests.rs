@@ -95,7 +95,7 @@ fn what_cannot_be_replaced_is_told() {
     fs::create_dir(home.path().join("d")).unwrap();
     let check = |name: &str, part: &str| {
         let error = write_whole(&home.path().join(name), b"x", FileMode::Keep).unwrap_err();
-        let report = crate::report::Report::from(error).to_string();
+        let report = crate::text::report::Report::from(error).to_string();
         assert!(report.contains(part), "{name}: {report}");
     };
     check("d", "directory");

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-use crate::trace::{UPDATES, WIRE};
+use crate::text::trace::{UPDATES, WIRE};
 
 /// Log target for the agent and its sessions.
 pub(super) const AGENT: &str = "agent";

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use super::server::serve;
 use super::shutdown::InterruptFn;
 use crate::environment::Environment;
-use crate::report::Report;
+use crate::text::report::Report;
 pub use config::AgentCommand;
 use config::AgentConfig;
 use connection::AgentConnection;

@@ -1,7 +1,8 @@
 //! The pages of `%ipycodex` alone and of its `help`.
 
 use super::*;
-use crate::text::{Page, columns};
+use crate::magics::Page;
+use crate::text::columns;
 
 fn page(orders: Result<Vec<MagicEffect>, String>) -> Page {
     match orders.unwrap().as_slice() {

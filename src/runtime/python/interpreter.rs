@@ -25,9 +25,10 @@ use super::control::Control;
 use super::find::Candidate;
 use super::plan::{Confinement, ScriptRun};
 use super::sequencer::Sequencer;
+use super::wire::describe_line;
 use super::wire::{Lines, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
-use crate::trace::{WIRE, describe_line};
+use crate::text::trace::WIRE;
 
 /// Numbers of the control descriptors in the child: high, because code that closes "all" descriptors closes the low
 /// ones.

@@ -22,7 +22,7 @@ use super::plan::{LANGUAGE, PythonPlan};
 use super::sequencer::SequenceItem;
 use super::stage::stage;
 use super::wire::{PROTOCOL, RunnerFrame, excerpt};
-use crate::trace::STARTUP;
+use crate::text::trace::STARTUP;
 
 const BUDGET: Duration = Duration::from_secs(30);
 /// Time after which the user is notified of a slow start.

@@ -277,6 +277,20 @@ impl Lines {
     }
 }
 
+/// Returns the `type`, `op` and `id` of a line of JSON, without its content.
+pub(super) fn describe_line(line: &[u8]) -> String {
+    let value = foreign::parse(line).unwrap_or_default();
+    let words = ["type", "op", "id"].into_iter().map(|key| &value[key]);
+    let words = words.filter(|word| !word.is_null());
+    let words: Vec<String> = words
+        .map(|word| {
+            word.as_str()
+                .map_or_else(|| word.to_string(), str::to_owned)
+        })
+        .collect();
+    words.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

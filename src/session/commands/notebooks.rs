@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::notebook::SavedSession;
 use crate::record::RecordHandle;
-use crate::report::Report;
 use crate::session::effect::{Effect, EffectsFuture, emit, warn};
 use crate::session::events::{AfterEvent, Notice, TextEvent, report_notice};
 use crate::session::notebook_file::{IfMissing, NotebookFile};
 use crate::session::run::RunSender;
 use crate::session::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
 use crate::session::workbook::{CellLookup, OpenWorkbook, Workbook};
+use crate::text::report::Report;
 
 /// Time until an export first reports its progress, and between its reports.
 const PATIENT: Duration = Duration::from_secs(2);

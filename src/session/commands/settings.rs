@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::config::{AgentCommand, Choices, ConfigFile, Setting, TakesEffect, mcp_servers};
 use crate::magics::format_saved_value;
-use crate::report::Report;
 use crate::session::effect::{Effect, emit};
 use crate::session::events::{TextEvent, report_notice};
 use crate::session::peers::PlanAgent;
+use crate::text::report::Report;
 
 const MCP_SERVERS: &str = "mcp_servers";
 

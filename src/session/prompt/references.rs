@@ -19,7 +19,8 @@ use crate::runtime::{ReferenceValue, RuntimeReply};
 use crate::session::events::Notice;
 use crate::session::outputs::{OutputKind, Outputs};
 use crate::session::pictures::Pictures;
-use crate::text::{cut_characters, frontmatter};
+use crate::skills::frontmatter;
+use crate::text::cut_characters;
 
 /// Most expressions evaluated for one prompt.
 const MAX_VARIABLES: usize = 100;

@@ -15,7 +15,8 @@ use crate::dialog::{CellEntry, Dialog, tool_records};
 use crate::input::{is_name, note_value, references};
 use crate::runtime::{RuntimeReply, ToolLookup};
 use crate::session::tools::is_built_in;
-use crate::text::{cut_characters, frontmatter};
+use crate::skills::frontmatter;
+use crate::text::cut_characters;
 
 /// Longest name of a tool, in characters.
 const LONGEST_NAME: usize = 128;

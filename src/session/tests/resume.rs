@@ -30,7 +30,7 @@ pub(super) fn open(
     resume: Option<i64>,
 ) -> (
     crate::record::RecordHandle,
-    UnboundedReceiver<crate::report::Report>,
+    UnboundedReceiver<crate::text::report::Report>,
 ) {
     record::open(
         RecordOptions {

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use rustix::process::{Signal, getpid, kill_process};
 
+use crate::keys::by_habit;
 use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::typeahead::{TypedLines, is_ctrl_c, is_enter};
-use crate::text::keys::by_habit;
 
 /// A synthetic key that marks the end of a stop of the program; no terminal has this key.
 pub(in crate::terminal) const RESUMED: Event = unused_key(u8::MAX);
@@ -242,7 +242,7 @@ pub(in crate::terminal) fn raise_resize() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::keys::Decoder;
+    use crate::keys::Decoder;
     use crossterm::event::KeyEventState;
 
     fn key_queue(typed: &str) -> KeyQueue {

@@ -14,11 +14,11 @@ use std::time::Duration;
 use crossterm::event::Event;
 
 use crate::record::{Archive, Scope};
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
 use crate::terminal::signals::restore_on_signal;
+use crate::text::report::Report;
 use state::{Picker, PickerEffect};
 
 /// Sessions read before the first frame: enough for most screens.

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nucleo_matcher::Utf32String;
 
+use crate::keys::entry::Entry;
 use crate::record::{Scope, SearchHit, SessionPreview, SessionRow};
-use crate::report::Report;
 use crate::terminal::picker::matching::{Scorer, text_of};
-use crate::text::entry::Entry;
 use crate::text::needle::Needle;
+use crate::text::report::Report;
 
 /// Rows that Page Up and Page Down move over.
 const PAGE: usize = 8;

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use crossterm::event::Event;
 
 use crate::record::{Recall, RecallSearch};
-use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
+use crate::text::report::Report;
 pub(super) use state::FoundInput;
 use state::{ReverseSearch, SearchEffect};
 

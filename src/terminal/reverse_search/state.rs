@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::keys::entry::Entry;
 use crate::record::{InputInfo, RecordedInput};
-use crate::text::entry::Entry;
 use crate::text::escape::editable;
 use crate::text::needle::Needle;
 

@@ -168,7 +168,7 @@ impl GatewayDir {
         if let Err(error) = std::fs::remove_file(self.folder.join("gateway.json"))
             && error.kind() != ErrorKind::NotFound
         {
-            log::trace!(target: crate::trace::STARTUP, "gateway.json stays: {error}");
+            log::trace!(target: crate::text::trace::STARTUP, "gateway.json stays: {error}");
         }
     }
 

@@ -17,8 +17,8 @@ use crate::notebook::document::{
     apply_marked_text, diff, output_mark, show,
 };
 use crate::notebook::{outputs_text, pictures_of, read_outputs};
-use crate::report::Report;
 use crate::session::notebook_file::{IfMissing, NotebookFile, notebook_report};
+use crate::text::report::Report;
 
 /// Largest text of a call, and largest sum of the pictures in its result, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 8 << 20;

@@ -7,6 +7,8 @@
 //! only some terminals distinguish can be mapped to the form of all others ([`by_habit`], [`spelled_by_habit`]).
 //! Absent on purpose: the meaning of keys.
 
+pub mod entry;
+
 use std::borrow::Cow;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};

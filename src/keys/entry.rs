@@ -163,8 +163,8 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::Decoder;
     use crate::text::columns;
-    use crate::text::keys::Decoder;
     use proptest::prelude::*;
 
     fn typed(keys: &str) -> Entry {

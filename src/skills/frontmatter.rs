@@ -396,7 +396,7 @@ impl Tree {
 }
 
 fn short(text: &str) -> String {
-    super::cut(&super::escape::visible(text), 120).into_owned()
+    crate::text::cut(&crate::text::escape::visible(text), 120).into_owned()
 }
 
 #[cfg(test)]

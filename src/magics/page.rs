@@ -9,9 +9,8 @@ use nu_ansi_term::Style;
 use termimad::crossterm::style::Attribute;
 use termimad::{CompoundStyle, FmtText, MadSkin};
 
-use super::escape::visible;
-use super::wrap::{Break, rows};
-use super::{Line, columns};
+use crate::text::escape::visible;
+use crate::text::{Break, Line, columns, rows};
 
 const GAP: usize = 2;
 
