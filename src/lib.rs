@@ -242,20 +242,16 @@ pub mod assemble;
 pub mod batch;
 pub mod cli;
 pub mod config;
-pub mod dialog;
 pub mod display;
 pub mod environment;
 pub mod files;
 pub mod guide;
-pub mod input;
 pub mod jupyter;
 pub mod kernel;
 pub mod keys;
 pub mod magics;
-pub mod markdown;
 pub mod mcp;
 pub mod notebook;
-pub mod output;
 mod picture;
 pub mod process;
 #[cfg(test)]
@@ -268,5 +264,6 @@ pub mod screen;
 pub mod session;
 pub mod skills;
 pub mod terminal;
-pub mod text;
 pub mod trace;
+
+pub use ipycodex_text::{self as text, dialog, input, markdown, output};

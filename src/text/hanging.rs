@@ -4,7 +4,7 @@
 //! row breaks, the next begins under the last column of the line that leaves it room (two blanks separate columns).
 
 use super::wrap::{Break, Room, rows};
-use crate::text::columns;
+use crate::columns;
 
 /// Rows under a column have at least one such part of the width.
 const ROOM: usize = 3;

@@ -48,7 +48,7 @@ impl Line {
     }
 
     /// Appends text; joins the last span where style and link are equal.
-    pub(crate) fn push(&mut self, text: &str, style: Style, link: Option<&Arc<str>>) {
+    pub fn push(&mut self, text: &str, style: Style, link: Option<&Arc<str>>) {
         if text.is_empty() {
             return;
         }

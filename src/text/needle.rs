@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use crate::text::cut;
-use crate::text::escape::visible;
-use crate::text::{clusters, columns};
+use crate::cut;
+use crate::escape::visible;
+use crate::{clusters, columns};
 
 /// Returns a part of `text` that takes at most `room` columns, on one line and safe to print: the text before the
 /// match at `at`, the match, and the text after. The match is in it, however long the line.
