@@ -244,20 +244,15 @@ pub mod cli;
 pub mod config;
 pub mod display;
 pub mod environment;
-pub mod files;
 pub mod guide;
-pub mod jupyter;
 pub mod kernel;
 pub mod keys;
 pub mod magics;
 pub mod mcp;
-pub mod notebook;
 mod picture;
-pub mod process;
 #[cfg(test)]
 pub mod properties;
 pub mod record;
-pub mod rpc;
 pub mod runtime;
 pub mod schema;
 pub mod screen;
@@ -266,4 +261,7 @@ pub mod skills;
 pub mod terminal;
 pub mod trace;
 
+pub use ipycodex_jupyter as jupyter;
+pub use ipycodex_notebook as notebook;
+pub use ipycodex_process::{self as process, files, rpc};
 pub use ipycodex_text::{self as text, dialog, input, markdown, output};

@@ -12,9 +12,9 @@ use super::page;
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use crate::dialog::{AnswerPart, answer_parts};
 use crate::input::note_value;
-use crate::markdown::code_to_html;
 use crate::output::{CellOutput, MimeBundle};
 use crate::text::xml_text;
+use ipycodex_text::markdown::code_to_html;
 
 /// The page of a session. Calls `done` with the number of finished entries: highlighting a long session takes
 /// seconds.

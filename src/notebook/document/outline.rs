@@ -131,7 +131,7 @@ fn next_cell(text: &str, at: usize) -> Result<Option<(Option<Span>, usize)>, Fau
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notebook::document::{ShownPart, show};
+    use crate::document::{ShownPart, show};
 
     fn shown(document: &Document) -> Option<String> {
         let text = show(document, &ShownPart::default(), |_, cell| {

@@ -18,6 +18,9 @@ mod metadata;
 mod outputs;
 mod page;
 mod parameters;
+#[cfg(test)]
+#[path = "../properties.rs"]
+pub mod properties;
 mod saved;
 mod script;
 mod update;
@@ -26,6 +29,8 @@ mod writer;
 
 #[cfg(test)]
 mod tests;
+
+use ipycodex_text::{self as text, dialog, input, output};
 
 pub use cells::{read_session, saved_prompt};
 pub use document::{Document, NotebookError};

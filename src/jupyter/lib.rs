@@ -23,6 +23,8 @@ mod websocket;
 mod websocket_frames;
 mod zmtp;
 
+use ipycodex_text as text;
+
 pub use channels::{ChannelEvent, ClientChannels, open_channels};
 pub use comm::{CommMessage, CommOp, comm_to_wire, parse_comm};
 pub use connection::{

@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use rustix::process::{geteuid, getpid};
 
 use super::FileError;
-use crate::process::begin_writing;
+use crate::begin_writing;
 pub use attributes::LostAttributes;
 use leftovers::MARK;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileError;
 use super::atomic::{FileMode, LostAttributes, write_whole_with};
-use crate::process::large_buffer;
+use crate::large_buffer;
 
 #[derive(Debug, Clone)]
 pub struct TrackedFile {

@@ -14,12 +14,17 @@
 
 mod deferred_resizes;
 mod fatal_signals;
+pub mod files;
 mod foreground;
 mod guard;
 mod io_hints;
 mod job;
 mod procfs;
+#[cfg(test)]
+#[path = "../properties.rs"]
+pub mod properties;
 mod pty;
+pub mod rpc;
 mod signals;
 mod spawn;
 mod tail;
@@ -45,6 +50,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use ipycodex_text as text;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 

@@ -14,7 +14,7 @@ mod socket;
 pub use child::{ChildPeer, Launch, SpawnFailure};
 pub use frame::{RpcFrame, decode, encode, encode_batch, read_frame, read_line};
 pub use message::{Dialect, RpcError, RpcId, RpcMessage};
-pub(crate) use peer::wait_until_closed;
+pub use peer::wait_until_closed;
 pub use peer::{CloseSignal, Incoming, Lines, Peer};
 pub use pending::Pending;
 pub use socket::{Socket, over_socket};

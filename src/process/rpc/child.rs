@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::message::{Dialect, RpcMessage};
 use super::peer::{CloseOnDrop, Incoming, Peer};
-use crate::process::{Child, Leadership, SpawnPlan, StderrTail, spawn};
+use crate::{Child, Leadership, SpawnPlan, StderrTail, spawn};
 
 /// Time for the rest of the standard error to arrive after the child has ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
