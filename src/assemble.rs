@@ -14,8 +14,8 @@ use std::time::Duration;
 pub use kernels::{gateways, is_connection_file};
 pub use prompt_gate::PromptGate;
 
-use crate::agent::connect::{AgentConfig, AgentEvents, AgentKind, Timeouts};
-use crate::agent::{Agent, McpServer, Sandbox, acp};
+use crate::agent::connect::{AgentConfig, AgentEvents, AgentKind, Program, SizeLimit, Timeouts};
+use crate::agent::{Agent, McpServer, Sandbox};
 use crate::config::{
     AgentChoice, Choices, ConfigFlags, Paths, RuntimeChoice, Seconds, Settings, resolve,
 };
@@ -395,22 +395,22 @@ fn agent_plan(
             let name = words
                 .first()
                 .map(|word| word.rsplit('/').next().unwrap_or(word));
-            AgentKind::Acp(acp::Program {
+            AgentKind::Acp(Program {
                 name: name.unwrap_or("agent").to_owned(),
                 command: words,
                 variables: Vec::new(),
-                size_limit: acp::SizeLimit::Unlimited,
+                size_limit: SizeLimit::Unlimited,
             })
         }
         AgentChoice::Named(name) => {
             let Some(agent) = settings.agents.get(name) else {
                 return Err(no_such_agent(name, settings));
             };
-            AgentKind::Acp(acp::Program {
+            AgentKind::Acp(Program {
                 name: name.clone(),
                 command: agent.words.clone(),
                 variables: agent.variables.clone(),
-                size_limit: acp::SizeLimit::Unlimited,
+                size_limit: SizeLimit::Unlimited,
             })
         }
     };
@@ -438,11 +438,11 @@ fn starts_within(start: Seconds) -> Timeouts {
 /// Connects an agent for a client that has no session.
 pub(crate) fn connect_client(command: AgentCommand) -> (Box<dyn Agent>, AgentEvents) {
     crate::agent::connect::connect(AgentConfig {
-        kind: AgentKind::Acp(acp::Program {
+        kind: AgentKind::Acp(Program {
             name: command.name,
             command: command.words,
             variables: Vec::new(),
-            size_limit: acp::SizeLimit::Capped,
+            size_limit: SizeLimit::Capped,
         }),
         variables: command.variables,
         cwd: command.cwd,

@@ -236,7 +236,6 @@
 //! - The thread decision (go on or seed anew) is the session's, by a digest in the contract: agents need not know how a
 //!   record is kept.
 
-pub mod agent;
 pub mod artifacts;
 pub mod assemble;
 pub mod batch;
@@ -253,7 +252,6 @@ mod picture;
 #[cfg(test)]
 pub mod properties;
 pub mod record;
-pub mod runtime;
 pub mod schema;
 pub mod screen;
 pub mod session;
@@ -261,7 +259,9 @@ pub mod skills;
 pub mod terminal;
 pub mod trace;
 
+pub use ipycodex_agent as agent;
 pub use ipycodex_jupyter as jupyter;
 pub use ipycodex_notebook as notebook;
 pub use ipycodex_process::{self as process, files, rpc};
+pub use ipycodex_runtime as runtime;
 pub use ipycodex_text::{self as text, dialog, input, markdown, output};

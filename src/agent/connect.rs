@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::agent::process_config::ProcessConfig;
-use crate::agent::scripted::{Script, ScriptedAgent};
-use crate::agent::{Agent, acp, codex};
+use crate::process_config::ProcessConfig;
+use crate::scripted::{Script, ScriptedAgent};
+use crate::{Agent, acp, codex};
 
-pub use crate::agent::event::AgentEvents;
-pub use crate::agent::process_config::Timeouts;
+pub use crate::acp::{Program, SizeLimit};
+pub use crate::event::AgentEvents;
+pub use crate::process_config::Timeouts;
 
 /// Everything needed to connect an agent.
 #[derive(Debug, Clone)]
@@ -44,7 +45,7 @@ pub enum AgentKind {
         program: PathBuf,
     },
     /// Any agent that speaks the Agent Client Protocol.
-    Acp(acp::Program),
+    Acp(Program),
     /// Plays a script, without a process.
     Scripted(Script),
 }

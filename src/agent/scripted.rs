@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::connect::AgentEvents;
-use crate::agent::{
+use crate::connect::AgentEvents;
+use crate::{
     Agent, AgentCapabilities, AgentEvent, AgentFailure, AgentReply, Limit, ListedSession, Lookup,
     LookupReply, Model, SuggestReply, SuggestRequest, TurnId, TurnRequest,
 };
@@ -284,7 +284,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
 #[cfg(test)]
 mod tests {
     use super::{Script, ScriptedAgent};
-    use crate::agent::{
+    use crate::{
         Agent, AgentEvent, AgentReply, Approvals, Effort, Sandbox, ThreadMode, ToolCall, TurnId,
         TurnRequest, TurnSettings, WebSearchUse,
     };

@@ -11,9 +11,9 @@ use super::answer::RuntimeReply;
 use super::call::HostCall;
 use super::interpreter::{Death, RuntimeInfo, StartFailure};
 use super::request::RequestId;
-use crate::jupyter::CommMessage;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
+use ipycodex_jupyter::CommMessage;
 
 /// Events from a runtime to its session.
 #[derive(Debug, Clone)]

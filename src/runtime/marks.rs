@@ -143,7 +143,7 @@ pub(super) fn nonce() -> io::Result<String> {
 mod tests {
     use super::*;
     use crate::properties;
-    use crate::runtime::python::RunnerMark as Runner;
+    use crate::python::RunnerMark as Runner;
     use proptest::prelude::*;
 
     const NONCE: &str = "c0ffee";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::jupyter::CommMessage;
+use ipycodex_jupyter::CommMessage;
 
 use super::call::HostReply;
 use super::checkpoints::CheckpointRequest;

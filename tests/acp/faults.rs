@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use ipycodex::agent::acp::Program;
 use ipycodex::agent::connect::AgentKind;
+use ipycodex::agent::connect::Program;
 use ipycodex::agent::{AgentEvent, FailureKind};
 
 use super::harness::{request, run_prompt, scripted};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ipycodex::agent::acp::Program;
+use ipycodex::agent::connect::Program;
 use ipycodex::agent::connect::{AgentConfig, AgentKind};
 use ipycodex::agent::{Sandbox, TurnRequest};
 

@@ -15,10 +15,10 @@ use super::files::WritePolicy;
 use super::permission;
 use super::terminals::TerminalCommand;
 use super::tool_calls::TerminalOutput;
-use crate::agent::{
+use crate::rpc::{RpcError, RpcId};
+use crate::{
     AgentEvent, AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject, TurnId, TurnRequest,
 };
-use crate::rpc::{RpcError, RpcId};
 
 /// The most terminal output that is kept for a call not announced yet, in bytes.
 const MAX_EARLY_OUTPUT: usize = 64 << 10;

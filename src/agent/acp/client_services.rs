@@ -11,9 +11,9 @@ use super::permission::refusal;
 use super::program::SizeLimit;
 use super::terminals::{TerminalCommand, TerminalEvent, Terminals};
 use super::{elicitation, files};
-use crate::agent::process_config::ProcessConfig;
-use crate::agent::{AgentEvent, AgentNotice, AgentQuestion};
+use crate::process_config::ProcessConfig;
 use crate::rpc::{RpcError, RpcId};
+use crate::{AgentEvent, AgentNotice, AgentQuestion};
 
 pub(super) enum ServiceEffect {
     Respond(RpcId, Result<Value, RpcError>),

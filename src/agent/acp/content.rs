@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use super::initialize::InitializeResult;
-use crate::agent::{InputPart, TurnRequest};
 use crate::dialog::conversation_history;
+use crate::{InputPart, TurnRequest};
 
 /// A prompt as blocks, and a notice for parts that are left out. In a new session the blocks begin with the
 /// instructions and the earlier conversation, except that a command of the agent's own stays first.

@@ -18,15 +18,15 @@ use super::program::{Program, SharedCapabilities};
 use super::sessions::{Sessions, Step};
 use super::side_requests::{Ready, SideRequests};
 use super::{content, failure, permission, sessions, turn_end};
-use crate::agent::handle::{Command, DriverChannels};
-use crate::agent::process_config::ProcessConfig;
-use crate::agent::process_failure;
-use crate::agent::{
+use crate::handle::{Command, DriverChannels};
+use crate::process_config::ProcessConfig;
+use crate::process_failure;
+use crate::rpc::{RpcError, RpcId, RpcMessage};
+use crate::text::trace::UPDATES;
+use crate::{
     AgentEvent, AgentFailure, AgentReply, AgentUpdate, Decision, QuestionAnswer, TurnId,
     TurnRequest,
 };
-use crate::rpc::{RpcError, RpcId, RpcMessage};
-use crate::text::trace::UPDATES;
 
 pub(super) struct Driver {
     program: Program,

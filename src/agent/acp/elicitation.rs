@@ -6,9 +6,9 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::form::Form;
-use crate::agent::{Decision, QuestionAnswer, Subject};
+use crate::form::Form;
 use crate::rpc::RpcError;
+use crate::{Decision, QuestionAnswer, Subject};
 
 /// Form of the response to an elicitation.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ pub(super) fn cancelled() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Decision;
+    use crate::Decision;
 
     fn form(schema: Value) -> (Subject, Elicitation) {
         Elicitation::parse(&json!({"mode": "form", "message": "Which?", "requestedSchema": schema}))

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::content;
 use super::tool_calls::{TerminalOutput, ToolCalls};
-use crate::agent::process_failure::one_line;
-use crate::agent::{AgentEvent, AgentNotice, Cost, InputPart, PlanStep, TurnId, Usage, WorkStatus};
+use crate::process_failure::one_line;
+use crate::{AgentEvent, AgentNotice, Cost, InputPart, PlanStep, TurnId, Usage, WorkStatus};
 
 #[derive(Debug)]
 pub(super) struct EventMapper {
@@ -185,7 +185,7 @@ pub(super) fn usage(answer: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{Change, command_title};
+    use crate::{Change, command_title};
     use serde_json::json;
 
     fn told(updates: &[Value]) -> Vec<AgentEvent> {

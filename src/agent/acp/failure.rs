@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use super::initialize::VERSION;
-use crate::agent::process_failure::{self, one_line};
-use crate::agent::{AgentFailure, FailureKind, LoginMethod};
+use crate::process_failure::{self, one_line};
 use crate::rpc::{RpcError, SpawnFailure};
+use crate::{AgentFailure, FailureKind, LoginMethod};
 
 /// The error code of an agent that requires a login.
 pub(super) const LOGIN_NEEDED: i64 = -32000;

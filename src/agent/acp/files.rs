@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::program::SizeLimit;
-use crate::agent::{AgentNotice, Change, FileChange, FileWritten, Sandbox};
 use crate::files::{FileMode, write_whole};
 use crate::notebook::document::Document;
 use crate::rpc::RpcError;
+use crate::{AgentNotice, Change, FileChange, FileWritten, Sandbox};
 
 /// The largest file that is read, in bytes.
 const MAX_READ_BYTES: u64 = 64 << 20;

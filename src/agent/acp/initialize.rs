@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::program::Program;
-use crate::agent::{AgentCapabilities, Descriptor, Login, LoginMethod, LoginProgram, ToolRoute};
+use crate::{AgentCapabilities, Descriptor, Login, LoginMethod, LoginProgram, ToolRoute};
 
 /// The version of the protocol spoken here.
 pub(super) const VERSION: u64 = 1;

@@ -37,10 +37,10 @@ mod turn_end;
 
 use tokio::sync::oneshot;
 
-use crate::agent::event::AgentEvents;
-use crate::agent::handle::{Command, Handle};
-use crate::agent::process_config::ProcessConfig;
-use crate::agent::{
+use crate::event::AgentEvents;
+use crate::handle::{Command, Handle};
+use crate::process_config::ProcessConfig;
+use crate::{
     Agent, AgentCapabilities, AgentFailure, AgentReply, Lookup, LookupReply, SuggestReply,
     SuggestRequest, TurnId, TurnRequest,
 };

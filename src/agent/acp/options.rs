@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::process_failure::one_line;
-use crate::agent::{AgentUpdate, ConfigOption, Descriptor, Model};
+use crate::process_failure::one_line;
+use crate::{AgentUpdate, ConfigOption, Descriptor, Model};
 
 /// The ids of mode and model in `%ipycodex option`.
 const MODE: &str = "mode";

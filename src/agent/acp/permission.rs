@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use super::tool_calls::ToolCallState;
-use crate::agent::{AgentQuestion, Decision, QuestionAnswer, QuestionOption, Subject};
 use crate::rpc::RpcError;
+use crate::{AgentQuestion, Decision, QuestionAnswer, QuestionOption, Subject};
 
 /// Reads a request about the tool call `call`.
 ///
@@ -101,7 +101,7 @@ pub(super) fn cancelled() -> RpcError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::acp::tool_calls::ToolCalls;
+    use crate::acp::tool_calls::ToolCalls;
 
     fn ask(call: Value, options: Value) -> Result<AgentQuestion, RpcError> {
         let mut tool_calls = ToolCalls::default();

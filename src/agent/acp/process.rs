@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::initialize::VERSION;
 use super::program::Program;
-use crate::agent::TurnId;
-use crate::agent::process_config::ProcessConfig;
+use crate::TurnId;
+use crate::process_config::ProcessConfig;
 use crate::rpc::{
     ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };

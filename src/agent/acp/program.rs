@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agent::{AgentCapabilities, Login};
+use crate::{AgentCapabilities, Login};
 
 /// How files and terminal output are sent to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -13,9 +13,9 @@ use super::initialize::InitializeResult;
 use super::options::Options;
 use super::process::Purpose;
 use super::program::Program;
-use crate::agent::process_failure::rpc_error_text;
-use crate::agent::{AgentEvent, AgentFailure, AgentUpdate, McpServer, ThreadMode, TurnId};
+use crate::process_failure::rpc_error_text;
 use crate::rpc::RpcError;
+use crate::{AgentEvent, AgentFailure, AgentUpdate, McpServer, ThreadMode, TurnId};
 
 /// The next step for the current turn.
 pub(super) enum Step {

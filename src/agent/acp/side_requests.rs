@@ -12,10 +12,10 @@ use super::failure;
 use super::initialize::InitializeResult;
 use super::options::Options;
 use super::process::{AgentProcess, Purpose};
-use crate::agent::handle::{Command, DoneSender};
-use crate::agent::process_failure::one_line;
-use crate::agent::{AgentFailure, AgentUpdate, ListedSession, Lookup, LookupReply};
+use crate::handle::{Command, DoneSender};
+use crate::process_failure::one_line;
 use crate::rpc::RpcError;
+use crate::{AgentFailure, AgentUpdate, ListedSession, Lookup, LookupReply};
 
 #[derive(Debug)]
 enum SideRequest {

@@ -9,12 +9,12 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::content;
-use crate::agent::process_failure::one_line;
-use crate::agent::{
+use crate::dialog::{DENIED, call_line};
+use crate::process_failure::one_line;
+use crate::{
     Activity, ActivityKind, AgentEvent, Change, CommandRun, FileChange, FileLocation, TurnId,
     WorkStatus,
 };
-use crate::dialog::{DENIED, call_line};
 
 const OUR_SERVER: &str = "ipycodex";
 

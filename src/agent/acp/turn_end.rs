@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::active_turn::ActiveTurn;
 use super::{event_mapper, failure};
-use crate::agent::{AgentEvent, AgentFailure, FailureKind, LoginMethod, ThreadMode, TurnId};
 use crate::rpc::RpcError;
+use crate::{AgentEvent, AgentFailure, FailureKind, LoginMethod, ThreadMode, TurnId};
 
 pub(super) fn prompt_events(
     name: &str,

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::open_requests::OpenRequests;
 use super::tool_names::ToolNames;
 use super::turn::RunningTurn;
-use crate::agent::{TurnId, TurnRequest};
+use crate::{TurnId, TurnRequest};
 
 pub(super) struct ActiveTurn {
     pub(super) turn: TurnId,

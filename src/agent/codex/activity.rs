@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::wire::item::{FileUpdateChange, ThreadItem};
 use super::wire::turn::TurnPlanUpdatedNotification;
-use crate::agent::process_failure::one_line;
-use crate::agent::{
+use crate::dialog::call_line;
+use crate::process_failure::one_line;
+use crate::{
     Activity, ActivityKind, Change, FileChange, FileLocation, InputPart, PlanStep, WorkStatus,
 };
-use crate::dialog::call_line;
 
 pub(super) fn plan(notice: TurnPlanUpdatedNotification) -> Vec<PlanStep> {
     let steps = notice.plan.into_iter().map(|step| PlanStep {

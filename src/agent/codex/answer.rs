@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::agent::{AgentEvent, TurnId};
+use crate::{AgentEvent, TurnId};
 
 #[derive(Debug)]
 pub(super) struct TurnAnswer {
@@ -172,7 +172,7 @@ impl TurnAnswer {
 #[cfg(test)]
 mod tests {
     use super::{ReasoningSource, TurnAnswer};
-    use crate::agent::{AgentEvent, TurnId};
+    use crate::{AgentEvent, TurnId};
 
     const TURN: TurnId = TurnId(1);
 

@@ -22,13 +22,13 @@ use super::turn::{RunningTurn, TurnEnd};
 use super::wire::thread::thread_id;
 use super::wire::thread::{ThreadParams, ThreadStartParams};
 use super::wire::turn::{TurnInterruptParams, TurnResponse, TurnStartParams, UserInput};
-use crate::agent::handle::Command;
-use crate::agent::process_failure;
-use crate::agent::{
+use crate::handle::Command;
+use crate::process_failure;
+use crate::rpc::RpcError;
+use crate::{
     AgentEvent, AgentFailure, ConsultAnswer, ConsultReply, Effort, SuggestReply, SuggestRequest,
     TurnId, Usage,
 };
-use crate::rpc::RpcError;
 
 const SUGGEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Limit for a question of code.

@@ -20,11 +20,11 @@ use super::thread_setup::{Step, ThreadSetup};
 use super::turn::TurnEnd;
 use super::wire::account::GetAccountResponse;
 use super::{failure, server_requests, thread_setup, turn_end};
-use crate::agent::handle::{Command, DriverChannels};
-use crate::agent::process_config::ProcessConfig;
-use crate::agent::process_failure;
-use crate::agent::{AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
+use crate::handle::{Command, DriverChannels};
+use crate::process_config::ProcessConfig;
+use crate::process_failure;
 use crate::rpc::{RpcError, RpcMessage};
+use crate::{AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
 
 pub(super) struct Driver {
     program: Program,

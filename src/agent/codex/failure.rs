@@ -8,9 +8,9 @@ use std::io;
 use serde_json::Value;
 
 use super::wire::error::TurnError;
-use crate::agent::process_failure::one_line;
-use crate::agent::{AgentFailure, FailureKind};
+use crate::process_failure::one_line;
 use crate::rpc::{RpcError, SpawnFailure};
+use crate::{AgentFailure, FailureKind};
 
 const DEMO: &str = "or try without Codex: `--agent demo`, in the shell `%ipycodex agent demo`";
 

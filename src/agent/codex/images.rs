@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::agent::InputPart;
+use crate::InputPart;
 use crate::output::picture_type;
 
 /// The longest URL that is sent, in bytes.
@@ -126,7 +126,7 @@ fn png(chunks: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{MAX_URL_BYTES, checked, sendable};
-    use crate::agent::InputPart;
+    use crate::InputPart;
     use crate::properties;
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;

@@ -10,7 +10,7 @@ use serde_json::{Value, from_value};
 use super::wire::account::{
     AccountRateLimitsUpdatedNotification, GetAccountRateLimitsResponse, RateLimitSnapshot,
 };
-use crate::agent::Limit;
+use crate::Limit;
 
 #[derive(Debug, Default)]
 pub(super) struct Limits {
@@ -86,7 +86,7 @@ fn duration(minutes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Limits, duration};
-    use crate::agent::Limit;
+    use crate::Limit;
     use serde_json::{Value, from_value, json};
 
     fn limits(read: Value, updates: &[Value]) -> Vec<(String, f64, Option<i64>)> {

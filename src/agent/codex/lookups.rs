@@ -13,9 +13,9 @@ use tokio::sync::oneshot;
 use super::failure;
 use super::process::{AgentProcess, Purpose};
 use super::wire::model::{ModelListParams, ModelListResponse};
-use crate::agent::process_failure::one_line;
-use crate::agent::{AgentFailure, Lookup, LookupReply, Model};
+use crate::process_failure::one_line;
 use crate::rpc::RpcError;
+use crate::{AgentFailure, Lookup, LookupReply, Model};
 
 pub(super) type FactsSender = oneshot::Sender<Result<LookupReply, AgentFailure>>;
 

@@ -33,10 +33,10 @@ pub(crate) mod wire;
 
 use tokio::sync::oneshot;
 
-use crate::agent::event::AgentEvents;
-use crate::agent::handle::{Command, Handle};
-use crate::agent::process_config::ProcessConfig;
-use crate::agent::{
+use crate::event::AgentEvents;
+use crate::handle::{Command, Handle};
+use crate::process_config::ProcessConfig;
+use crate::{
     Agent, AgentCapabilities, AgentFailure, AgentReply, ConsultReply, ConsultRequest, Login,
     Lookup, LookupReply, SuggestReply, SuggestRequest, TurnId, TurnRequest,
 };

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::process::to_wire;
 use super::questions::AnswerFormat;
 use super::wire::request::{DynamicToolCallOutputContentItem, DynamicToolCallResponse};
-use crate::agent::{AgentEvent, AgentQuestion, InputPart, ToolCall, TurnId};
 use crate::rpc::RpcId;
+use crate::{AgentEvent, AgentQuestion, InputPart, ToolCall, TurnId};
 
 #[derive(Debug, Clone)]
 pub(super) enum ServerRequest {
@@ -144,9 +144,9 @@ pub(super) fn result(success: bool, content: Vec<InputPart>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{OpenRequests, ServerRequest, result};
-    use crate::agent::codex::questions::AnswerFormat;
-    use crate::agent::{AgentQuestion, InputPart, Subject, ToolCall};
+    use crate::codex::questions::AnswerFormat;
     use crate::rpc::RpcId;
+    use crate::{AgentQuestion, InputPart, Subject, ToolCall};
     use serde_json::json;
 
     fn call(id: &str) -> ServerRequest {

@@ -13,11 +13,11 @@ use serde_json::{Value, to_value};
 use super::limits::Limits;
 use super::program::Program;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
-use crate::agent::process_config::ProcessConfig;
-use crate::agent::{Approvals, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse};
+use crate::process_config::ProcessConfig;
 use crate::rpc::{
     ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };
+use crate::{Approvals, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse};
 
 /// Purpose of an open request. Those of a turn carry its id, since a response for another turn is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::agent::Login;
+use crate::Login;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Program {

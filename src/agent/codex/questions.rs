@@ -17,9 +17,9 @@ use super::wire::request::{
     ToolRequestUserInputAnswer, ToolRequestUserInputParams, ToolRequestUserInputQuestion,
     ToolRequestUserInputResponse,
 };
-use crate::agent::form::Form;
-use crate::agent::{Decision, FormField, QuestionAnswer, Subject};
+use crate::form::Form;
 use crate::rpc::RpcError;
+use crate::{Decision, FormField, QuestionAnswer, Subject};
 
 /// Form of the answer to a question.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::images::checked;
 use super::wire::turn::UserInput;
-use crate::agent::{Exchange, InputPart};
 use crate::dialog::conversation_history;
+use crate::{Exchange, InputPart};
 
 /// The earlier exchanges as raw items of the model's history, oldest first.
 pub(super) fn history_items(history: &[Exchange]) -> Vec<Value> {
@@ -97,8 +97,8 @@ pub(super) fn user_input(parts: &[InputPart]) -> Vec<UserInput<'_>> {
 #[cfg(test)]
 mod tests {
     use super::{history_items, merge_texts, written_out};
-    use crate::agent::{Exchange, InputPart};
     use crate::properties;
+    use crate::{Exchange, InputPart};
     use proptest::collection::vec;
     use proptest::prelude::{Strategy, any, prop_assert_eq, prop_oneof, proptest};
     use proptest::sample::select;

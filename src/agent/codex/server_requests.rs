@@ -17,13 +17,13 @@ use super::seed;
 use super::turn::{Edits, tool_key};
 use super::wire::request::DynamicToolCallParams;
 use super::wire::turn::TurnSteerParams;
-use crate::agent::process_failure::one_line;
-use crate::agent::{
+use crate::process_failure::one_line;
+use crate::rpc::{RpcError, RpcId};
+use crate::text::cut;
+use crate::{
     AgentEvent, AgentQuestion, AgentReply, Approvals, Decision, InputPart, QuestionAnswer, Sandbox,
     Subject, ToolCall, TurnSettings,
 };
-use crate::rpc::{RpcError, RpcId};
-use crate::text::cut;
 
 /// Handles a request and returns the event for the session. `current` is the turn it belongs to, while that runs.
 pub(super) fn on_request(

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::{Approvals, Effort, McpServer, Sandbox, TurnSettings, WebSearchUse};
+use crate::{Approvals, Effort, McpServer, Sandbox, TurnSettings, WebSearchUse};
 
 /// Configuration of a thread. Skills are listed by us only; the model's tool for questions to the user is enabled;
 /// web search needs both of its keys.
@@ -100,7 +100,7 @@ pub(super) fn effort(effort: Effort) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::ThreadMode;
+    use crate::ThreadMode;
 
     #[test]
     fn servers_are_configured_and_asked_about_as_the_rest_is() {

@@ -19,8 +19,8 @@ use super::wire::thread::{
     ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams, thread_id,
 };
 use super::wire::turn::{TurnResponse, TurnStartParams};
-use crate::agent::{AgentFailure, ThreadMode, TurnId, TurnRequest};
 use crate::rpc::RpcError;
+use crate::{AgentFailure, ThreadMode, TurnId, TurnRequest};
 
 /// The next step for the current turn.
 pub(super) enum Step {

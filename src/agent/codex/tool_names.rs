@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use sha2::{Digest, Sha256};
 
 use super::wire::thread::DynamicToolSpec;
-use crate::agent::ToolSpec;
+use crate::ToolSpec;
 
 /// The longest name the app-server takes, in characters.
 const MAX_NAME_CHARS: usize = 128;
@@ -170,7 +170,7 @@ fn described(name: &str, description: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{MAX_NAME_CHARS, RESERVED, ToolNames, fits};
-    use crate::agent::ToolSpec;
+    use crate::ToolSpec;
     use crate::properties;
     use proptest::collection::vec;
     use proptest::prelude::{

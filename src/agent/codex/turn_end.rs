@@ -6,7 +6,7 @@ use super::process::{AgentProcess, Purpose};
 use super::turn::TurnEnd;
 use super::wire::thread::ThreadParams;
 use super::wire::turn::TurnInterruptParams;
-use crate::agent::{AgentEvent, AgentFailure, ThreadMode, TurnId};
+use crate::{AgentEvent, AgentFailure, ThreadMode, TurnId};
 
 /// The app-server has ended a running turn: the event, and the thread if it no longer equals any record.
 pub(super) fn ended(

@@ -214,7 +214,7 @@ fn counted_is(count: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{arguments, compose, fenced};
-    use crate::agent::demo::threads::Tool;
+    use crate::demo::threads::Tool;
     use serde_json::{Value, json};
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tests of forms: the fields shown, the input accepted, the values sent.
 
 use super::Form;
-use crate::agent::FormField;
+use crate::FormField;
 use crate::properties;
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, proptest};

@@ -259,7 +259,7 @@ fn read_lines<T: FromLine>(
 }
 
 /// Blocks until the reading end of `output` is closed; returns at once where that cannot be observed.
-pub(crate) fn wait_until_closed(output: impl AsFd) {
+pub fn wait_until_closed(output: impl AsFd) {
     loop {
         let mut watched = [PollFd::new(&output, PollFlags::empty())];
         match poll(&mut watched, None) {

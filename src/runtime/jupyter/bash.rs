@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::output::traceback::CellError;
 use crate::process::output_within;
-use crate::runtime::python::finished;
-use crate::runtime::{Ending, Execute, RequestId, RuntimeEvent};
+use crate::python::finished;
+use crate::{Ending, Execute, RequestId, RuntimeEvent};
 
 /// Time limit of Bash's syntax check.
 const READS: Duration = Duration::from_secs(1);

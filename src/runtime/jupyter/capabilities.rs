@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::runtime::{CompletionSupport, RuntimeCapabilities};
+use crate::{CompletionSupport, RuntimeCapabilities};
 
 /// Capabilities of a kernel, updated by the supervisor and read by the handle.
 pub(super) type SharedCapabilities = Arc<Mutex<RuntimeCapabilities>>;

@@ -4,14 +4,14 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::jupyter::{IncomingMessage, parse_comm};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{
+use crate::text::offset::CodePoints;
+use crate::{
     Completeness, Completion, DisplayData, OutputStream, RequestId, RuntimeEvent, RuntimeInfo,
     RuntimeReply,
 };
-use crate::text::offset::CodePoints;
+use ipycodex_jupyter::{IncomingMessage, parse_comm};
 
 const MOST: usize = 500;
 

@@ -19,12 +19,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::kernel::{Kernel, KernelEvent};
 use super::shared::{Lease, SharedPlan, acquire};
-use crate::jupyter::{
+use crate::environment::apply_environment;
+use crate::{Death, EnvironmentChanges, StartFailure};
+use ipycodex_jupyter::{
     Channel, ChannelEvent, Gateway, GatewayError, IncomingMessage, OutgoingMessage, open_socket,
     unique_id,
 };
-use crate::runtime::environment::apply_environment;
-use crate::runtime::{Death, EnvironmentChanges, StartFailure};
 
 /// Time during which a broken connection is retried.
 const TRIES: Duration = Duration::from_secs(30);
@@ -45,7 +45,7 @@ pub struct GatewayPlan {
 impl GatewayPlan {
     /// Adds variables for the kernel's start. A gateway of the user gets them only if it gets others already: a
     /// Kernel Gateway that is given any variables starts the kernel with those alone, without a home directory.
-    pub(in crate::runtime) fn add_environment(&mut self, told: &EnvironmentChanges) {
+    pub(crate) fn add_environment(&mut self, told: &EnvironmentChanges) {
         match &mut self.gateway {
             GatewayTarget::Shared(shared) => apply_environment(&mut shared.variables, told),
             GatewayTarget::Running(_) if self.variables.is_empty() => {}

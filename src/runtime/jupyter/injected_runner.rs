@@ -7,9 +7,9 @@
 use serde_json::{Map, Value, json};
 
 use super::convert::text_of;
-use crate::jupyter::{Channel, OutgoingMessage};
-use crate::runtime::python::{RequestKind, answer_of, injectable_modules, request_line};
-use crate::runtime::{Execute, RequestId, RuntimeReply, RuntimeRequest, Stdin};
+use crate::python::{RequestKind, answer_of, injectable_modules, request_line};
+use crate::{Execute, RequestId, RuntimeReply, RuntimeRequest, Stdin};
+use ipycodex_jupyter::{Channel, OutgoingMessage};
 
 const ANSWER: &str = "application/vnd.ipycodex.answer+json";
 /// Expression for the injected module.

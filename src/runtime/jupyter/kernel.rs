@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::Sender;
 
-use crate::jupyter::{ChannelEvent, OutgoingMessage};
-use crate::runtime::{Death, EnvironmentChanges, StartFailure};
+use crate::{Death, EnvironmentChanges, StartFailure};
+use ipycodex_jupyter::{ChannelEvent, OutgoingMessage};
 
 #[derive(Debug)]
-pub(in crate::runtime) enum KernelEvent {
+pub(crate) enum KernelEvent {
     /// The kernel accepts messages.
     Open,
     /// A message, or the loss of the connection.
@@ -29,7 +29,7 @@ pub(in crate::runtime) enum KernelEvent {
 }
 
 /// A kernel and its connection. Lives on a Tokio runtime of one thread.
-pub(in crate::runtime) trait Kernel: Send {
+pub(crate) trait Kernel: Send {
     /// Starts or finds the kernel, which then sends to `news`. An earlier kernel must be gone.
     fn begin(&mut self, news: Sender<KernelEvent>);
 

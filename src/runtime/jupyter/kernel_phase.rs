@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use crate::jupyter::{Channel, IncomingMessage, OutgoingMessage};
+use ipycodex_jupyter::{Channel, IncomingMessage, OutgoingMessage};
 
 pub(super) enum KernelPhase {
     Absent,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::jupyter::{Channel, IncomingMessage, OutgoingMessage};
+use ipycodex_jupyter::{Channel, IncomingMessage, OutgoingMessage};
 
 /// Minimum silence before a check, and minimum time between two checks.
 const SILENCE: Duration = Duration::from_secs(3);

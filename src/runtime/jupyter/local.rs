@@ -20,13 +20,13 @@ use tokio::sync::watch;
 
 use super::kernel::{Kernel, KernelEvent};
 use super::plan::{JupyterPlan, JupyterTarget};
-use crate::jupyter::{
+use crate::environment::apply_environment;
+use crate::process::{Child, Group, Leadership, SpawnPlan, StderrTail, spawn};
+use crate::{Death, EnvironmentChanges, StartFailure};
+use ipycodex_jupyter::{
     Channel, ClientChannels, ConnectionInfo, Kernelspec, OutgoingMessage, ReservedPort,
     check_listening, find_kernelspec, new_connection, open_channels, read, write,
 };
-use crate::process::{Child, Group, Leadership, SpawnPlan, StderrTail, spawn};
-use crate::runtime::environment::apply_environment;
-use crate::runtime::{Death, EnvironmentChanges, StartFailure};
 
 /// Time for a kernel to exit after a `shutdown_request`.
 const LEAVES: Duration = Duration::from_secs(3);

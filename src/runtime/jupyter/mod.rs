@@ -4,7 +4,7 @@
 //! (`request_tracker.rs`) and the kernel (`kernel.rs`, `local.rs`, `gateway.rs`, and `shared/` for a gateway of our
 //! own), and outlives the kernel's deaths; features that Python kernels lack are sent to them as code
 //! (`injected_runner.rs`). Invariants: a kernel that we started ends with the handle, one that was found stays;
-//! cells own no terminal. Absent on purpose: the wire (`crate::jupyter`).
+//! cells own no terminal. Absent on purpose: the wire (`ipycodex_jupyter`).
 
 mod bash;
 mod capabilities;
@@ -55,7 +55,9 @@ pub(super) struct JupyterRuntime {
 /// Returns the capabilities of this plan's kernel, as far as its files tell.
 pub(super) fn capabilities(plan: &JupyterPlan) -> RuntimeCapabilities {
     let installed = match &plan.target {
-        JupyterTarget::Installed(name) => crate::jupyter::find_kernelspec(name, &plan.folders).ok(),
+        JupyterTarget::Installed(name) => {
+            ipycodex_jupyter::find_kernelspec(name, &plan.folders).ok()
+        }
         JupyterTarget::Running(_) => None,
     };
     let attached = installed.is_none() && matches!(plan.target, JupyterTarget::Running(_));

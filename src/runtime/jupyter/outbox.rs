@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::runtime::{OutputStream, RequestId, RuntimeEvent};
+use crate::{OutputStream, RequestId, RuntimeEvent};
 
 /// Maximum bytes of printed text in the buffer.
 const MOST: usize = 32 << 20;

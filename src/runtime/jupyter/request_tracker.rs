@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 
 use super::convert::{self, text_of};
 use super::{bash, injected_runner};
-use crate::jupyter::{Channel, IncomingMessage, OutgoingMessage, comm_to_wire};
-use crate::runtime::python::{RequestKind, finished, interrupted};
-use crate::runtime::{
+use crate::python::{RequestKind, finished, interrupted};
+use crate::{
     Death, Ending, Execute, Finish, InputReply, RequestId, RuntimeEvent, RuntimeReply,
     RuntimeRequest, Stdin,
 };
+use ipycodex_jupyter::{Channel, IncomingMessage, OutgoingMessage, comm_to_wire};
 
 /// A cell that contains this name may import our module.
 const OUR_MODULE: &str = "ipycodex";
@@ -30,15 +30,15 @@ const QUIET: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Default)]
-pub(in crate::runtime) struct RequestTracker {
+pub(crate) struct RequestTracker {
     pending: Vec<PendingRequest>,
     ended: VecDeque<(String, RequestId)>,
     /// Input requests of the kernel: our number, and the header to answer.
     questions: Vec<(u64, Value)>,
     next_question: u64,
     /// The kernel runs Python, so the runner's modules can be injected.
-    pub(in crate::runtime) python: bool,
-    pub(in crate::runtime) bash: bool,
+    pub(crate) python: bool,
+    pub(crate) bash: bool,
     injected_runner: bool,
 }
 
@@ -59,7 +59,7 @@ struct PendingRequest {
 
 impl RequestTracker {
     /// Returns the messages to send for a request, and its end where no reply will come.
-    pub(in crate::runtime) fn ask(
+    pub(crate) fn ask(
         &mut self,
         id: RequestId,
         request: &RuntimeRequest,
@@ -200,50 +200,50 @@ impl RequestTracker {
         }
     }
 
-    pub(in crate::runtime) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         !self.pending.is_empty()
     }
 
     /// Returns the time since the last message of any pending request.
-    pub(in crate::runtime) fn silent(&self) -> Option<Duration> {
+    pub(crate) fn silent(&self) -> Option<Duration> {
         self.pending.iter().map(|one| one.heard.elapsed()).min()
     }
 
     /// Returns the ids of the pending messages without a reply.
-    pub(in crate::runtime) fn unanswered(&self) -> Vec<String> {
+    pub(crate) fn unanswered(&self) -> Vec<String> {
         let waits = self.pending.iter().filter(|one| one.reply.is_none());
         waits.map(|one| one.name.clone()).collect()
     }
 
     /// Returns the first pending cell.
-    pub(in crate::runtime) fn cell(&self) -> Option<RequestId> {
+    pub(crate) fn cell(&self) -> Option<RequestId> {
         let is_cell = |one: &&PendingRequest| one.kind == RequestKind::Execute;
         self.pending.iter().find(is_cell).map(|one| one.id)
     }
 
     /// Returns a cell that was sent at least `patience` ago and has not begun.
-    pub(in crate::runtime) fn blocked_cell(&self, patience: Duration) -> Option<RequestId> {
+    pub(crate) fn blocked_cell(&self, patience: Duration) -> Option<RequestId> {
         let waits = |one: &&PendingRequest| {
             one.kind == RequestKind::Execute && !one.started && one.began.elapsed() > patience
         };
         self.pending.iter().find(waits).map(|one| one.id)
     }
 
-    pub(in crate::runtime) fn interrupted(&mut self) {
+    pub(crate) fn interrupted(&mut self) {
         for one in &mut self.pending {
             one.interrupted = true;
         }
     }
 
     /// Returns the ends of all requests after the interpreter's death.
-    pub(in crate::runtime) fn abandon(&mut self, death: &Death) -> Vec<RuntimeEvent> {
+    pub(crate) fn abandon(&mut self, death: &Death) -> Vec<RuntimeEvent> {
         self.forget();
         let gone = std::mem::take(&mut self.pending);
         gone.iter().map(|one| one.kind.end(one.id, death)).collect()
     }
 
     /// Returns the ends of all requests after the loss of the connection.
-    pub(in crate::runtime) fn lose(&mut self, why: &str) -> Vec<RuntimeEvent> {
+    pub(crate) fn lose(&mut self, why: &str) -> Vec<RuntimeEvent> {
         self.forget();
         self.lose_where(|_| true, why)
     }
@@ -255,7 +255,7 @@ impl RequestTracker {
     }
 
     /// Returns the ends of those of these requests that wait for a reply and that the kernel has skipped.
-    pub(in crate::runtime) fn skipped(&mut self, names: &[String]) -> Vec<RuntimeEvent> {
+    pub(crate) fn skipped(&mut self, names: &[String]) -> Vec<RuntimeEvent> {
         let waits = |one: &PendingRequest| one.reply.is_none() && names.contains(&one.name);
         let why = "the kernel answers again, and has not answered this: it was restarted, or it lost the request";
         self.lose_where(waits, why)
@@ -281,7 +281,7 @@ impl RequestTracker {
     }
 
     /// Returns the ends of requests whose reply or idle status is overdue.
-    pub(in crate::runtime) fn overdue(&mut self) -> Vec<RuntimeEvent> {
+    pub(crate) fn overdue(&mut self) -> Vec<RuntimeEvent> {
         let late = |one: &PendingRequest| {
             let patience = match one.idle || one.interrupted {
                 true => QUIET,
@@ -298,7 +298,7 @@ impl RequestTracker {
         names.iter().flat_map(|name| self.end(name)).collect()
     }
 
-    pub(in crate::runtime) fn on_message(&mut self, message: IncomingMessage) -> Vec<RuntimeEvent> {
+    pub(crate) fn on_message(&mut self, message: IncomingMessage) -> Vec<RuntimeEvent> {
         let parent = message.parent.clone().unwrap_or_default();
         let at = self.pending.iter().position(|one| one.name == parent);
         let late = self.ended.iter().find(|(name, _)| *name == parent);
@@ -441,15 +441,11 @@ fn end_of_cell(one: &PendingRequest, reply: &Map<String, Value>) -> Vec<RuntimeE
 }
 
 /// Returns the end of an interrupted request that was never sent to a kernel.
-pub(in crate::runtime) fn stopped(id: RequestId, request: &RuntimeRequest) -> Option<RuntimeEvent> {
+pub(crate) fn stopped(id: RequestId, request: &RuntimeRequest) -> Option<RuntimeEvent> {
     RequestKind::from_request(request).map(|kind| interrupted(id, kind))
 }
 
 /// Returns the end of a request that was never sent to a kernel, which died.
-pub(in crate::runtime) fn dead(
-    id: RequestId,
-    request: &RuntimeRequest,
-    death: &Death,
-) -> Option<RuntimeEvent> {
+pub(crate) fn dead(id: RequestId, request: &RuntimeRequest, death: &Death) -> Option<RuntimeEvent> {
     RequestKind::from_request(request).map(|kind| kind.end(id, death))
 }

@@ -3,8 +3,8 @@
 //! In: a kernel and its death. Out: a [`StartFailure`] with a hint.
 
 use super::kernel::Kernel;
-use crate::runtime::{Death, StartFailure};
 use crate::text::escape::visible;
+use crate::{Death, StartFailure};
 
 /// The kernel did not answer `kernel_info_request` in time.
 pub(super) fn silent(kernel: &dyn Kernel) -> StartFailure {

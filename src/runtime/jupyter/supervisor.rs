@@ -20,10 +20,10 @@ use super::outbox::Outbox;
 use super::request_tracker::{RequestTracker, dead, stopped};
 use super::wait_status::{PATIENCE, WaitReason, WaitStatus};
 use super::{bash, convert, start_failure};
-use crate::jupyter::{Channel, ChannelEvent, IncomingMessage, OutgoingMessage};
-use crate::runtime::{
+use crate::{
     Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
 };
+use ipycodex_jupyter::{Channel, ChannelEvent, IncomingMessage, OutgoingMessage};
 
 /// Interval between `kernel_info_request`s: messages published before our subscription are lost.
 const AGAIN: Duration = Duration::from_millis(500);

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::runtime::{RequestId, RuntimeEvent};
+use crate::{RequestId, RuntimeEvent};
 
 /// Waits shorter than this show nothing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);

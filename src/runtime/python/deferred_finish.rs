@@ -73,8 +73,8 @@ impl DeferredFinish {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::Ending;
-    use crate::runtime::python::map::finished;
+    use crate::Ending;
+    use crate::python::map::finished;
 
     fn end(
         deferred_finish: &mut DeferredFinish,

@@ -19,8 +19,8 @@ use super::super::{
 use super::wire::{FrameId, RunnerFrame};
 use answers::{bundle_of, cell_error, comm_message, raised};
 
-pub(in crate::runtime) use answers::answer_of;
-pub(in crate::runtime) use kind::{RequestKind, finished, interrupted};
+pub(crate) use answers::answer_of;
+pub(crate) use kind::{RequestKind, finished, interrupted};
 
 /// Returns true for a cell that does nothing but exit.
 pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {

@@ -49,7 +49,7 @@ use supervisor::PythonSupervisor;
 /// The handle of a running runtime. Dropping it shuts the interpreter down; one that does not exit by itself is
 /// killed within two seconds.
 #[derive(Debug)]
-pub struct PythonRuntime {
+pub(crate) struct PythonRuntime {
     control: Arc<Control>,
     terminal: Option<Arc<CellPty>>,
     last_id: u64,

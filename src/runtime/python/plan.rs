@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::managed::ManagedPython;
-use crate::runtime::TerminalSize;
+use crate::TerminalSize;
 
 pub(super) const LANGUAGE: &str = "Python";
 

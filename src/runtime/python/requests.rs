@@ -15,7 +15,7 @@ use super::comm::comm_line;
 use super::host_calls;
 
 /// Encodes a request; `None` for a reply to a question, which [`reply_line`] encodes.
-pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
+pub(crate) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
     let id = id.0;
     let value = match request {
         RuntimeRequest::Execute(cell) => {

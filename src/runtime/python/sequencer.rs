@@ -13,7 +13,7 @@ use super::super::marks::{Mark, MarkFilter, StreamPiece};
 use super::wire::{RunnerFrame, SyncedFrame};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime) enum RunnerMark {
+pub(crate) enum RunnerMark {
     /// `17`: everything before the mark precedes the frame with this number.
     Sync(u64),
     /// `own`: a program of the cell owns the screen from here.
@@ -206,9 +206,9 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RequestId;
     use crate::properties;
-    use crate::runtime::RequestId;
-    use crate::runtime::python::wire::FrameId;
+    use crate::python::wire::FrameId;
     use proptest::prelude::*;
 
     const BOTH: [OutputStream; 2] = [OutputStream::Stdout, OutputStream::Stderr];

@@ -135,8 +135,7 @@ const INJECTABLE: &[&str] = &[
     "wire",
 ];
 
-pub(in crate::runtime) fn injectable_modules() -> impl Iterator<Item = (&'static str, &'static str)>
-{
+pub(crate) fn injectable_modules() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().filter_map(|(path, text)| {
         let name = path
             .strip_prefix("_ipycodex_runner/")?

@@ -23,8 +23,8 @@ const SETTINGS_NUMBER: i32 = 197;
 const COMMANDS_NUMBER: i32 = 198;
 const MARKS_NUMBER: i32 = 199;
 
-const BASH: &str = include_str!("../../../assets/shell/bash.sh");
-const ZSH: &str = include_str!("../../../assets/shell/zsh.sh");
+const BASH: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/shell/bash.sh"));
+const ZSH: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/shell/zsh.sh"));
 
 /// A shell and our ends of its descriptors.
 #[derive(Debug)]

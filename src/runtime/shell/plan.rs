@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::runtime::TerminalSize;
+use crate::TerminalSize;
 
 #[derive(Debug, Clone)]
 pub struct ShellPlan {

@@ -1,9 +1,9 @@
 //! Tests of questions: what each request shows, and each answer to it.
 
 use super::{AnswerFormat, AnswerOutcome, parse};
-use crate::agent::codex::turn::Edits;
-use crate::agent::{Change, Decision, FileChange, QuestionAnswer, Subject};
+use crate::codex::turn::Edits;
 use crate::properties;
+use crate::{Change, Decision, FileChange, QuestionAnswer, Subject};
 use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Tests of automatic answers and of repeated questions.
 
 use super::{ask_again, auto_answer};
-use crate::agent::codex::questions::AnswerFormat;
-use crate::agent::form::Form;
-use crate::agent::{
+use crate::codex::questions::AnswerFormat;
+use crate::form::Form;
+use crate::{
     AgentQuestion, Approvals, Effort, Sandbox, Subject, ThreadMode, TurnSettings, WebSearchUse,
 };
 use serde_json::{Value, json};

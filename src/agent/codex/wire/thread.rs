@@ -116,7 +116,7 @@ pub(crate) struct TokenUsageBreakdown {
     pub(crate) reasoning_output_tokens: u64,
 }
 
-pub(in crate::agent::codex) fn thread_id(value: Value) -> Option<String> {
+pub(in crate::codex) fn thread_id(value: Value) -> Option<String> {
     let id = from_value::<ThreadResponse>(value).ok()?.thread.id;
     (!id.is_empty()).then_some(id)
 }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::files::{FileMode, private_dir, write_whole};
-use crate::jupyter::Gateway;
+use ipycodex_jupyter::Gateway;
 
 /// Maximum wait for another process that starts the gateway.
 const STARTS: Duration = Duration::from_secs(240);
@@ -53,7 +53,7 @@ impl GatewayRecord {
 
 /// Keeps the gateway running while it lives.
 #[derive(Debug)]
-pub(in crate::runtime::jupyter) struct Lease {
+pub(in crate::jupyter) struct Lease {
     _lock: File,
 }
 

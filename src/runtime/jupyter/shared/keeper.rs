@@ -15,9 +15,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::gateway_dir::{GatewayDir, GatewayRecord};
 use crate::files::{FileMode, write_whole};
-use crate::jupyter::{Gateway, ReservedPort, unique_id};
 use crate::process::{Child, Leadership, SpawnPlan, spawn};
 use crate::text::escape::visible;
+use ipycodex_jupyter::{Gateway, ReservedPort, unique_id};
 
 const STARTS: Duration = Duration::from_secs(60);
 /// Number of starts: another program may take the port first.

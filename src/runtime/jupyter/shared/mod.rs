@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::jupyter::Gateway;
+use crate::StartFailure;
 use crate::process::output_within;
-use crate::runtime::StartFailure;
 use gateway_dir::GatewayDir;
 pub(super) use gateway_dir::Lease;
+use ipycodex_jupyter::Gateway;
 pub use keeper::keep_gateway;
 
 /// Time after which a gateway without users ends.

@@ -20,10 +20,7 @@ use crate::output::traceback::{CellError, Leaving};
 use crate::text::offset::CodePoints;
 
 /// Decodes the reply to a request of this kind.
-pub(in crate::runtime) fn answer_of(
-    kind: RequestKind,
-    mut answer: Map<String, Value>,
-) -> RuntimeReply {
+pub(crate) fn answer_of(kind: RequestKind, mut answer: Map<String, Value>) -> RuntimeReply {
     if let Some(error) = raised(&answer) {
         return match kind {
             RequestKind::CallTool => RuntimeReply::ToolResult(Err(cell_error(error))),

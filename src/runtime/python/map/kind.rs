@@ -3,15 +3,13 @@
 //! In: a request, or the death of its interpreter. Out: its kind, or its last event. Invariant: a kind exists for
 //! every request but replies, which have no end.
 
-use crate::runtime::{
-    Death, Ending, Finish, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest,
-};
+use crate::{Death, Ending, Finish, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest};
 
 /// Text of the reply to a request that was interrupted.
 pub(super) const INTERRUPTED: &str = "interrupted";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime) enum RequestKind {
+pub(crate) enum RequestKind {
     Execute,
     CallTool,
     Evaluate,
@@ -31,7 +29,7 @@ pub(in crate::runtime) enum RequestKind {
 
 impl RequestKind {
     /// Returns `None` for a reply, which has no end.
-    pub(in crate::runtime) fn from_request(request: &RuntimeRequest) -> Option<Self> {
+    pub(crate) fn from_request(request: &RuntimeRequest) -> Option<Self> {
         Some(match request {
             RuntimeRequest::Execute(_) | RuntimeRequest::Startup(_) => RequestKind::Execute,
             RuntimeRequest::CallTool { .. } => RequestKind::CallTool,
@@ -59,12 +57,12 @@ impl RequestKind {
     }
 
     /// Returns true for a request that starts an interpreter if there is none.
-    pub(in crate::runtime) fn is_cell(request: &RuntimeRequest) -> bool {
+    pub(crate) fn is_cell(request: &RuntimeRequest) -> bool {
         RequestKind::from_request(request) == Some(RequestKind::Execute)
     }
 
     /// Returns true for requests that an interrupt can stop.
-    pub(in crate::runtime) fn runs_code(self) -> bool {
+    pub(crate) fn runs_code(self) -> bool {
         matches!(
             self,
             RequestKind::Execute
@@ -78,7 +76,7 @@ impl RequestKind {
     }
 
     /// Returns the end of a request whose interpreter died.
-    pub(in crate::runtime) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
+    pub(crate) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
         match self {
             RequestKind::Execute => finished(id, Ending::Died(death.clone())),
             RequestKind::Shutdown => RuntimeEvent::Replied {
@@ -94,7 +92,7 @@ impl RequestKind {
 }
 
 /// Returns the end of a cell of which nothing else is known.
-pub(in crate::runtime) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
+pub(crate) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
     RuntimeEvent::Finished {
         id,
         finish: Finish {
@@ -108,7 +106,7 @@ pub(in crate::runtime) fn finished(id: RequestId, ending: Ending) -> RuntimeEven
 }
 
 /// Returns the end of a request that was interrupted before it was sent.
-pub(in crate::runtime) fn interrupted(id: RequestId, kind: RequestKind) -> RuntimeEvent {
+pub(crate) fn interrupted(id: RequestId, kind: RequestKind) -> RuntimeEvent {
     match kind {
         RequestKind::Execute => finished(id, Ending::Interrupted),
         _ => RuntimeEvent::Replied {

@@ -1,10 +1,10 @@
 //! Frames as the runner writes them, and the events they become.
 
 use super::*;
-use crate::runtime::Death;
-use crate::runtime::python::host_calls::answered_call;
-use crate::runtime::python::requests::reply_line;
-use crate::runtime::python::wire::parse_frame;
+use crate::Death;
+use crate::python::host_calls::answered_call;
+use crate::python::requests::reply_line;
+use crate::python::wire::parse_frame;
 
 fn in_flight(requests: &[(u64, RequestKind)]) -> InFlightRequests {
     let mut in_flight = InFlightRequests::default();
@@ -223,7 +223,7 @@ fn where_the_record_is_is_asked_and_told() {
         told(&mut in_flight, ask).as_deref(),
         Some("RecordRequested { id: RequestId(1), call: 1 }")
     );
-    let place = crate::runtime::RecordLocation {
+    let place = crate::RecordLocation {
         path: "/a b/h".into(),
         session: 7,
     };
@@ -247,10 +247,10 @@ fn where_the_record_is_is_asked_and_told() {
 fn only_replies_have_no_end() {
     let reply = RuntimeRequest::ReplyInput {
         call: 1,
-        reply: crate::runtime::InputReply::Eof,
+        reply: crate::InputReply::Eof,
     };
     assert_eq!(RequestKind::from_request(&reply), None);
-    let cell = RuntimeRequest::Execute(crate::runtime::Execute::unnumbered(String::new()));
+    let cell = RuntimeRequest::Execute(crate::Execute::unnumbered(String::new()));
     assert_eq!(RequestKind::from_request(&cell), Some(RequestKind::Execute));
     let end = RequestKind::Complete.end(RequestId(1), &Death::Exited(1));
     assert!(format!("{end:?}").contains("exit code 1"));

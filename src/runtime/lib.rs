@@ -28,14 +28,20 @@ mod event;
 mod interpreter;
 mod jupyter;
 mod marks;
-pub mod python;
+#[cfg(test)]
+#[path = "../properties.rs"]
+pub mod properties;
+mod python;
 mod request;
 pub mod scripted;
 mod shell;
 mod terminal;
 mod variables;
 
-pub use crate::jupyter::{CommMessage, CommOp};
+pub use ipycodex_jupyter::{CommMessage, CommOp};
+use ipycodex_process::{self as process, files};
+use ipycodex_text::{self as text, output};
+
 pub use answer::{
     Completeness, Completion, INSPECTION_MIME, PARTS_MIME, ReferenceValue, RuntimeReply,
     SOURCE_MIME, Snapshot, ToolLookup, split_parts,

@@ -16,10 +16,10 @@
 //! A missing feature of a peer is a field of [`AgentCapabilities`], never a branch on its name. Another agent is
 //! another folder here and one arm in `connect`.
 
-pub mod acp;
+mod acp;
 mod activity;
 mod capabilities;
-pub mod codex;
+mod codex;
 pub mod connect;
 pub mod demo;
 mod digest;
@@ -32,6 +32,9 @@ mod input;
 mod news;
 mod process_config;
 mod process_failure;
+#[cfg(test)]
+#[path = "../properties.rs"]
+pub mod properties;
 mod question;
 pub mod scripted;
 mod settings;
@@ -39,6 +42,9 @@ mod stderr_cause;
 mod suggest;
 mod turn;
 
+use ipycodex_notebook as notebook;
+use ipycodex_process::{self as process, files, rpc};
+use ipycodex_text::{self as text, dialog, output};
 use tokio::sync::oneshot;
 
 /// A command that the agent ran, as the record keeps it.
