@@ -1,7 +1,7 @@
 //! ipycodex: an IPython-style shell where Python cells and an AI agent share one live session.
 //!
 //! For users: [`guide`] is the reference, the README the tour. For those who work on it: this page is the map. For
-//! those who use it as a library: one crate, and pieces of it that stand alone.
+//! those who use it as a library: a front-end's parts, and crates that stand alone.
 //!
 //! | to | take |
 //! |---|---|
@@ -133,46 +133,51 @@
 //! | turn | one prompt's work by the agent, from the request to the end of the answer |
 //! | typeahead | keys typed while something runs, kept for the cell or the next prompt |
 //!
-//! # Layers
+//! # Crates
 //!
-//! `1 values <- 2 contracts <- 3 adapters <- 4 session <- 5 front-ends <- 6 start-up`. Imports point to a lower number;
-//! inside one number, folders see only each other's door (`mod.rs`). `tests/tidy.rs` reads this table and the
-//! `use crate::` lines and fails on an arrow pointing up.
+//! A workspace: each folder of `src` with a `Cargo.toml` is a crate, so the compiler holds the arrows between them.
+//! What lies in no such folder is the root crate, the front-ends and the start-up. `tests/tidy.rs` compares this table
+//! with the manifests.
 //!
-//! | folder | layer | owns |
+//! | crate | needs | owns |
 //! |---|---|---|
-//! | [`environment`] | 1 | surroundings as values |
-//! | [`text`] | 1 | positions, widths, rows, styled lines, foreign text made safe; the error a user sees; names of traces |
-//! | [`keys`] | 1 | bytes of the keyboard as keys; a line being typed |
-//! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
-//! | [`dialog`] | 1 | entries, context XML, stored answers |
-//! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
-//! | `picture` | 1 | pixels: read, made smaller, written; pictures as models take them |
-//! | [`guide`] | 1 | the reference for users, a text |
-//! | [`schema`] | 1 | JSON schemas that answers are to fit: strict, and the answers read back and checked |
-//! | [`markdown`] | 1 | streamed markdown to styled lines |
-//! | [`notebook`] | 1 | notebook files; sessions as notebooks, scripts and pages, and such as steps to run |
-//! | [`runtime`] | 2, 3 | the contract; `python/`, `jupyter/`, `shell/`, `scripted` behind it, `connect` chooses |
-//! | [`agent`] | 2, 3 | the contract; `codex/`, `acp/`, `demo/` and `scripted` behind it, `connect` chooses |
-//! | [`process`] | 3 | child processes and their guards; the one folder with `unsafe` |
-//! | [`rpc`] | 3 | JSON-RPC with a child, over our own standard streams, over a socket |
-//! | [`jupyter`] | 3 | the wire of Jupyter: kernelspecs, connection files, messages, sockets, gateways |
-//! | [`record`] | 3 | the record, its list of sessions, the search in it |
-//! | [`files`] | 3 | whole files or none; files as they were found, not overwritten when they have changed |
-//! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
-//! | [`config`] | 3 | settings: a row each in one table |
-//! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; a project's start-up files; the user's answers |
-//! | [`trace`] | 3 | a log of what passes, where one is asked for |
-//! | [`screen`] | 3 | the one writer to the terminal, the alternate screen, the guard that gives the terminal back |
-//! | [`session`] | 4 | the turn, the numbering, the queue |
-//! | [`magics`] | 4 | `%ipycodex` commands: a row each; below the session, which carries them out |
-//! | [`display`] | 5 | runs on a terminal: cells, streamed answers, questions, pictures, pages |
-//! | [`terminal`] | 5 | the REPL: keys, colours, completion, suggestions, the picker of sessions |
-//! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
-//! | [`kernel`] | 5 | the kernels of Jupyter: sessions as its messages; `agentclient/`, an agent as one |
-//! | [`mcp`] | 5 | tools for MCP clients: over our own streams, over the socket of a running shell |
-//! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
-//! | `properties` | 1 | tests only: how many cases a property test has, and from which seed |
+//! | [`text`] | | positions, widths, rows, styled lines, foreign text made safe; the error a user sees |
+//! | [`notebook`] | text | notebook files; sessions as notebooks, scripts and pages, and such as steps to run |
+//! | [`jupyter`] | text | the wire of Jupyter: kernelspecs, connection files, messages, sockets, gateways |
+//! | [`process`] | text | child processes and their guards; the one crate with `unsafe` |
+//! | [`runtime`] | jupyter, process, text | a contract, and Python, Jupyter kernels and shells behind it |
+//! | [`agent`] | notebook, process, text | a contract, and Codex, ACP and the demo behind it |
+//! | [`session`] | agent, notebook, process, runtime, text | the turn, the numbering, the queue |
+//!
+//! # Folders
+//!
+//! | folder | crate | owns |
+//! |---|---|---|
+//! | [`input`] | text | what a submitted text is; the one place that looks at leading characters |
+//! | [`dialog`] | text | entries, context XML, stored answers |
+//! | [`output`] | text | MIME bundles, terminal bytes made safe or plain, tracebacks |
+//! | [`markdown`] | text | streamed markdown to styled lines |
+//! | [`rpc`] | process | JSON-RPC with a child, over our own standard streams, over a socket |
+//! | [`files`] | process | whole files or none; files as they were found, not overwritten when they have changed |
+//! | [`environment`] | session | surroundings as values |
+//! | [`schema`] | session | JSON schemas that answers are to fit: strict, and the answers read back and checked |
+//! | [`picture`] | session | pixels: read, made smaller, written; pictures as models take them |
+//! | [`record`] | session | the record, its list of sessions, the search in it |
+//! | [`artifacts`] | session | texts too long for a model, in files: a record is read with every prompt |
+//! | [`config`] | session | settings: a row each in one table |
+//! | [`skills`] | session | agent skills: found, frozen, told, loaded; a project's start-up files; the user's answers |
+//! | [`screen`] | session | the one writer to the terminal; gives the terminal back |
+//! | [`magics`] | session | `%ipycodex` commands: a row each; the session carries them out |
+//! | [`keys`] | | bytes of the keyboard as keys; a line being typed |
+//! | [`display`] | | runs on a terminal: cells, streamed answers, questions, pictures, pages |
+//! | [`terminal`] | | the REPL: keys, colours, completion, suggestions, the picker of sessions |
+//! | [`batch`] | | `-c`, piped text, `ask`, `run` |
+//! | [`kernel`] | | the kernels of Jupyter: sessions as its messages; `agentclient/`, an agent as one |
+//! | [`mcp`] | | tools for MCP clients: over our own streams, over the socket of a running shell |
+//! | [`trace`] | | a log of what passes, where one is asked for |
+//! | [`guide`] | | the reference for users, a text |
+//! | [`assemble`], [`cli`] | | wiring and subcommands; no front-end names them |
+//! | `properties` | | tests only: how many cases a property test has, and from which seed |
 //!
 //! # Threads
 //!
@@ -229,33 +234,25 @@
 //!
 //! # Where this departs from the usual layout of such a program
 //!
-//! - `process` is a folder of its own: runtime and agent both start children, and `unsafe` has one address.
+//! - Crates lie in the folders of `src`, one below the root package: the folder of a layer is its crate.
+//! - `process` is a crate of its own: runtime and agent both start children, and `unsafe` has one address.
 //! - The runner is a folder of small Python files staged together, not one file: they are loaded as needed, from one
 //!   precompiled file beside them, so that the first cell does not wait for what it does not use.
-//! - `screen` is an adapter (the terminal is a device) and `display` is shared by front-ends that write to one.
+//! - `screen` stands below the session (the terminal is a device), and `display` is shared by front-ends that write to
+//!   one.
 //! - The thread decision (go on or seed anew) is the session's, by a digest in the contract: agents need not know how a
 //!   record is kept.
 
-pub mod artifacts;
 pub mod assemble;
 pub mod batch;
 pub mod cli;
-pub mod config;
 pub mod display;
-pub mod environment;
 pub mod guide;
 pub mod kernel;
 pub mod keys;
-pub mod magics;
 pub mod mcp;
-mod picture;
 #[cfg(test)]
 pub mod properties;
-pub mod record;
-pub mod schema;
-pub mod screen;
-pub mod session;
-pub mod skills;
 pub mod terminal;
 pub mod trace;
 
@@ -264,4 +261,8 @@ pub use ipycodex_jupyter as jupyter;
 pub use ipycodex_notebook as notebook;
 pub use ipycodex_process::{self as process, files, rpc};
 pub use ipycodex_runtime as runtime;
+pub use ipycodex_session::{
+    self as session, artifacts, config, environment, magics, picture, record, schema, screen,
+    skills,
+};
 pub use ipycodex_text::{self as text, dialog, input, markdown, output};

@@ -12,26 +12,26 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::{
     Agent, AgentCapabilities, AgentEvent, AgentReply, ToolRoute, TurnId, TurnRequest,
 };
+use crate::agent_profile::AgentProfile;
+use crate::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::attachments::Attachments;
 use crate::config::Choices;
+use crate::deps::SessionDeps;
 use crate::dialog::Dialog;
-use crate::record::{RecordedOutcome, RecordedThread, SessionTail, TurnKey};
-use crate::session::agent_profile::AgentProfile;
-use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
-use crate::session::attachments::Attachments;
-use crate::session::deps::SessionDeps;
-use crate::session::event_loop::Session;
-use crate::session::events::{Notice, TurnOutcome};
-use crate::session::exact_log;
-use crate::session::ids::JobId;
-use crate::session::peers::{AgentPeer, ConnectAgent, RuntimeRequester};
-use crate::session::prompt::{
+use crate::event_loop::Session;
+use crate::events::{Notice, TurnOutcome};
+use crate::exact_log;
+use crate::ids::JobId;
+use crate::peers::{AgentPeer, ConnectAgent, RuntimeRequester};
+use crate::prompt::{
     PromptContext, PromptEffect, PromptEvent, PromptOutcome, RequestContext, TurnEffect,
 };
-use crate::session::question::QuestionSubject;
-use crate::session::resume;
-use crate::session::runtimes::RuntimePeer;
-use crate::session::tool_return::ToolReturn;
-use crate::session::tools::{SkillRegistry, ToolOffer};
+use crate::question::QuestionSubject;
+use crate::record::{RecordedOutcome, RecordedThread, SessionTail, TurnKey};
+use crate::resume;
+use crate::runtimes::RuntimePeer;
+use crate::tool_return::ToolReturn;
+use crate::tools::{SkillRegistry, ToolOffer};
 
 pub(super) struct AgentTurns {
     pub(super) agent: AgentPeer,

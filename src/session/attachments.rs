@@ -7,13 +7,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::InputPart;
+use crate::clipboard;
 use crate::dialog::file_entry;
 use crate::input::{FileReference, file_references};
+use crate::notice::Notice;
 use crate::output::picture_type;
 use crate::picture::for_model;
-use crate::session::clipboard;
-use crate::session::notice::Notice;
-use crate::session::saving::NotebookPlaces;
+use crate::saving::NotebookPlaces;
 
 /// Bytes of the largest file that is sent.
 const LARGEST_TEXT: u64 = 8 << 20;

@@ -8,16 +8,16 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::artifacts::MOST_BYTES;
+use crate::events::{AfterEvent, CellEvent, Notice, SessionEvent, TextEvent};
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::TranscriptText;
 use crate::output::{CellOutput, MODEL_CHARACTERS};
+use crate::output_collector::OutputCollector;
+use crate::outputs::Outputs;
 use crate::record::{CellStatus, RecordHandle};
+use crate::run::RunSender;
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
-use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, TextEvent};
-use crate::session::output_collector::OutputCollector;
-use crate::session::outputs::Outputs;
-use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimeRole;
+use crate::runtimes::RuntimeRole;
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;

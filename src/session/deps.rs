@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::agent::McpServer;
 use crate::config::{Keymap, Provenance};
+use crate::peers::{MissingAgent, PlanAgent, PlanKernel};
 use crate::runtime::StartupPlan;
-use crate::session::peers::{MissingAgent, PlanAgent, PlanKernel};
-use crate::session::saving::NotebookPlaces;
+use crate::saving::NotebookPlaces;
 use crate::skills::ProjectFiles;
 
 pub(super) struct SessionDeps {

@@ -5,27 +5,27 @@
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
+use crate::Submission;
+use crate::attachments::{self, Attachments};
+use crate::cell::{CellOrigin, CellRun};
+use crate::commands::{turns, undo};
 use crate::config::Images;
+use crate::effect::Effect;
+use crate::event_loop::Session;
+use crate::events::{AfterEvent, BeginEvent, Notice, RunKind};
+use crate::handle::Command;
 use crate::input::{Input, classify, prompt_source, shell_cell};
+use crate::loading;
 use crate::markdown::Background;
+use crate::numbering::Numbering;
+use crate::prompt::Prompt;
 use crate::record::RecordHandle;
+use crate::replay::{ReplayContext, ReplayRun};
+use crate::resume;
+use crate::run::RunSender;
 use crate::runtime::{DarkRendering, Execute};
-use crate::session::Submission;
-use crate::session::attachments::{self, Attachments};
-use crate::session::cell::{CellOrigin, CellRun};
-use crate::session::commands::{turns, undo};
-use crate::session::effect::Effect;
-use crate::session::event_loop::Session;
-use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
-use crate::session::handle::Command;
-use crate::session::loading;
-use crate::session::numbering::Numbering;
-use crate::session::prompt::Prompt;
-use crate::session::replay::{ReplayContext, ReplayRun};
-use crate::session::resume;
-use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::{ActiveJob, CellJob, QueuedJob};
+use crate::runtimes::RuntimeRole;
+use crate::scheduler::{ActiveJob, CellJob, QueuedJob};
 
 impl Session {
     /// Queues an input; runs `%ipycodex interrupt` at once.

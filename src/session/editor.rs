@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
 use crate::agent::LoginProgram;
+use crate::events::{Notice, SessionEvent, TextEvent};
 use crate::markdown::Theme;
-use crate::session::events::{Notice, SessionEvent, TextEvent};
-use crate::session::run::RunSender;
+use crate::run::RunSender;
 
 /// Something only an editor can do. The request comes before the end of the run that sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub const PICK_USAGE: &str = "Usage: %ipycodex resume ID (`%ipycodex sessions` l
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::run::{NextEvent, stream};
+    use crate::run::{NextEvent, stream};
 
     #[test]
     fn a_request_goes_to_the_editor_or_is_answered_with_a_message() {

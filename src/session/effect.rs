@@ -6,19 +6,19 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
+use crate::Submission;
+use crate::cell::CellOrigin;
 use crate::dialog::Dialog;
+use crate::editor::EditorRequest;
+use crate::events::{Notice, SessionEvent};
 use crate::record::{RecordedCell, SessionTail, SwitchedSession};
+use crate::replay::{Replay, ReplayPurpose};
 use crate::runtime::{Execute, SavedVariables};
-use crate::session::Submission;
-use crate::session::cell::CellOrigin;
-use crate::session::editor::EditorRequest;
-use crate::session::events::{Notice, SessionEvent};
-use crate::session::replay::{Replay, ReplayPurpose};
-use crate::session::runtimes::RuntimeRole;
-use crate::session::undo::{SteppedLines, UndoRequest};
-use crate::session::workbook::{EditedCell, OpenWorkbook};
+use crate::runtimes::RuntimeRole;
+use crate::undo::{SteppedLines, UndoRequest};
+use crate::workbook::{EditedCell, OpenWorkbook};
 
-pub(in crate::session) enum Effect {
+pub(crate) enum Effect {
     Emit(SessionEvent),
     RequestEditor(EditorRequest),
     /// Hides entries from the conversation, or restores them.
@@ -80,18 +80,18 @@ pub(in crate::session) enum Effect {
 }
 
 #[derive(Debug)]
-pub(in crate::session) struct StepResult {
-    pub(in crate::session) cwd: Option<PathBuf>,
-    pub(in crate::session) over: SteppedLines,
-    pub(in crate::session) back: bool,
+pub(crate) struct StepResult {
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) over: SteppedLines,
+    pub(crate) back: bool,
 }
 
-pub(in crate::session) type EffectsFuture = Pin<Box<dyn Future<Output = Vec<Effect>> + Send>>;
+pub(crate) type EffectsFuture = Pin<Box<dyn Future<Output = Vec<Effect>> + Send>>;
 
-pub(in crate::session) fn emit(event: impl Into<SessionEvent>) -> Vec<Effect> {
+pub(crate) fn emit(event: impl Into<SessionEvent>) -> Vec<Effect> {
     vec![Effect::Emit(event.into())]
 }
 
-pub(in crate::session) fn warn(message: impl Into<String>) -> Vec<Effect> {
+pub(crate) fn warn(message: impl Into<String>) -> Vec<Effect> {
     emit(Notice::warning(message))
 }

@@ -11,12 +11,12 @@ use crate::agent::{Activity, AgentFailure, FileChange, FileWritten, InputPart, P
 use crate::magics::Page;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
+use crate::question::Question;
 use crate::record::SessionTail;
+use crate::replay_summary::ReplaySummary;
 use crate::runtime::{CommMessage, Death, DisplayData, Ending, OutputStream};
-use crate::session::question::Question;
-use crate::session::replay_summary::ReplaySummary;
 
-pub(super) use crate::session::notice::{Notice, report_notice};
+pub(super) use crate::notice::{Notice, report_notice};
 
 /// Something that happened in a run, or in the background.
 #[derive(Debug, Clone)]

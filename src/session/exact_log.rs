@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use chrono::{SecondsFormat, Utc};
 use serde_json::json;
 
-use crate::session::events::Notice;
-use crate::session::run::RunSender;
+use crate::events::Notice;
+use crate::run::RunSender;
 
 pub(super) fn append(path: PathBuf, session: i64, prompt: &str, response: &str, out: RunSender) {
     let ts = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);

@@ -84,7 +84,7 @@ pub(super) enum Command {
     Surroundings(oneshot::Sender<SessionSnapshot>),
     Models(oneshot::Sender<Vec<(String, String)>>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
-    RecordRead(JobId, Box<Dialog>, crate::session::attachments::Attachments),
+    RecordRead(JobId, Box<Dialog>, crate::attachments::Attachments),
     SkillsFound(Box<Skills>),
     SkillRead(CallId, Result<Box<crate::skills::Activation>, String>),
     /// The directory that a call wants a kernel in was checked.

@@ -10,18 +10,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::effect::{Effect, emit};
+use crate::events::{Notice, report_notice};
 use crate::input::is_ipycodex_input;
 use crate::notebook::{
     Document, SavedCell, SavedEntry, SavedSession, broken_cells, language_mismatch, read_events,
     read_script, read_session,
 };
 use crate::record::RecordHandle;
+use crate::replay::{Replay, ReplayPurpose, ReplayStep, last_code};
+use crate::run::RunSender;
 use crate::runtime::SourceLocation;
-use crate::session::effect::{Effect, emit};
-use crate::session::events::{Notice, report_notice};
-use crate::session::replay::{Replay, ReplayPurpose, ReplayStep, last_code};
-use crate::session::run::RunSender;
-use crate::session::saving::read_text;
+use crate::saving::read_text;
 use crate::text::counted;
 use crate::text::report::Report;
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::agent::{InputPart, ToolSpec};
 use crate::artifacts::{Artifacts, MOST_BYTES};
 use crate::dialog::Dialog;
+use crate::events::Notice;
 use crate::files::FileError;
 use crate::output::limits::{
     Rest, exceeds, grouped, shorten_bytes, shorten_naming, shorten_transcript,
@@ -24,10 +25,9 @@ use crate::output::parts::{Part, TruncatedText, parts};
 use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
 use crate::record::SessionStart;
+use crate::run::RunSender;
 use crate::runtime::EnvironmentChanges;
-use crate::session::events::Notice;
-use crate::session::run::RunSender;
-use crate::session::tool_return::ToolReturn;
+use crate::tool_return::ToolReturn;
 
 pub(super) const READ_OUTPUT: &str = "read_output";
 /// How code reads outputs that were not shortened.

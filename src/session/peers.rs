@@ -7,11 +7,11 @@ use tokio::sync::oneshot;
 
 use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
+use crate::ids::{CallId, JobId};
+use crate::kernels::KernelRequest;
 use crate::runtime::{
     EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeReply,
 };
-use crate::session::ids::{CallId, JobId};
-use crate::session::kernels::KernelRequest;
 use crate::text::report::Report;
 
 /// Connects a runtime, whose interpreter starts with these environment variables; returns it with its events.

@@ -16,15 +16,15 @@ use crate::dialog::Dialog;
 use crate::input::{is_ipycodex_input, prompt_source};
 use crate::record::{CellStatus, PromptStart, RecordHandle, RecordedOutcome};
 
+use crate::cell::{CellOrigin, CellResult, CellRun};
+use crate::events::{BeginEvent, EndEvent, RunKind, TextEvent};
+use crate::numbering::Numbering;
 use crate::output::shown::Layout;
+use crate::outputs::Outputs;
+use crate::replay_summary::{ReplayStop, ReplaySummary};
+use crate::run::RunSender;
 use crate::runtime::{DarkRendering, Ending, Execute, SourceLocation};
-use crate::session::cell::{CellOrigin, CellResult, CellRun};
-use crate::session::events::{BeginEvent, EndEvent, RunKind, TextEvent};
-use crate::session::numbering::Numbering;
-use crate::session::outputs::Outputs;
-use crate::session::replay_summary::{ReplayStop, ReplaySummary};
-use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimePeer;
+use crate::runtimes::RuntimePeer;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {

@@ -1,6 +1,6 @@
 //! How a replay ended, and its notice.
 
-use crate::session::notice::Notice;
+use crate::notice::Notice;
 
 /// Why a replay ended before its last step; `line` is the In number of the step it ended at.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,18 +8,18 @@ use std::ops::RangeInclusive;
 
 use tokio::sync::oneshot;
 
+use crate::LastExchange;
 use crate::config::{AgentChoice, Choices};
 use crate::dialog::Dialog;
+use crate::effect::{Effect, emit};
+use crate::events::{Notice, TextEvent, report_notice};
 use crate::magics::ReplayRequest;
 use crate::output::mime::MimeBundle;
+use crate::outputs::Outputs;
+use crate::peers::MissingAgent;
 use crate::record::{RecordHandle, RecordedCell, RecordedThread, SessionStart, SessionTail};
+use crate::replay::{self, Replay, ReplayPurpose, ReplayStep};
 use crate::runtime::{RuntimeReply, RuntimeRequest};
-use crate::session::LastExchange;
-use crate::session::effect::{Effect, emit};
-use crate::session::events::{Notice, TextEvent, report_notice};
-use crate::session::outputs::Outputs;
-use crate::session::peers::MissingAgent;
-use crate::session::replay::{self, Replay, ReplayPurpose, ReplayStep};
 use crate::text::escape::visible;
 use crate::text::report::Report;
 use crate::text::{cut, first_line};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::session::events::SessionEvent;
+use crate::events::SessionEvent;
 
 /// Unread events above which the sender waits.
 const UNREAD: usize = 64;
@@ -167,7 +167,7 @@ pub(super) fn stream() -> (RunSender, Run) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::events::TextEvent;
+    use crate::events::TextEvent;
 
     fn event(text: &str) -> SessionEvent {
         SessionEvent::Text(TextEvent::Text(text.into()))

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
+use crate::cell::CellProgress;
+use crate::event_loop::Session;
+use crate::events::{CellEvent, Notice, SessionEvent};
+use crate::handle::Command;
+use crate::peers::RuntimeRequester;
+use crate::prompt::PromptEvent;
 use crate::record::RecordHandle;
 use crate::runtime::{RecordLocation, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest};
-use crate::session::cell::CellProgress;
-use crate::session::event_loop::Session;
-use crate::session::events::{CellEvent, Notice, SessionEvent};
-use crate::session::handle::Command;
-use crate::session::peers::RuntimeRequester;
-use crate::session::prompt::PromptEvent;
-use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::{ActiveJob, SchedulerEvent};
-use crate::session::tools::ToolEvent;
+use crate::runtimes::RuntimeRole;
+use crate::scheduler::{ActiveJob, SchedulerEvent};
+use crate::tools::ToolEvent;
 
 impl Session {
     pub(super) fn on_runtime(&mut self, role: RuntimeRole, event: RuntimeEvent) {

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
+use crate::events::Notice;
+use crate::peers::{ConnectRuntime, LazyPeer, PlannedRuntime, RuntimeRequester};
 use crate::runtime::{
     CheckpointRequest, Death, EnvironmentChanges, Execute, Interrupter, RequestId, Runtime,
     RuntimeCapabilities, RuntimeEvent, RuntimeReply, RuntimeRequest, Stdin,
 };
-use crate::session::events::Notice;
-use crate::session::peers::{ConnectRuntime, LazyPeer, PlannedRuntime, RuntimeRequester};
 
 /// Kills the interpreter without the loop, for handles.
 pub(super) type KillHandle = Arc<Mutex<KillState>>;

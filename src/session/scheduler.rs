@@ -10,16 +10,16 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
+use crate::Submission;
+use crate::cell::{CellResult, CellRun};
+use crate::external_calls::ExternalCall;
+use crate::ids::JobId;
+use crate::loading::LoadRequest;
+use crate::prompt::Prompt;
+use crate::replay::{Replay, ReplayRun};
+use crate::run::RunSender;
 use crate::runtime::{Ending, RequestId};
-use crate::session::Submission;
-use crate::session::cell::{CellResult, CellRun};
-use crate::session::external_calls::ExternalCall;
-use crate::session::ids::JobId;
-use crate::session::loading::LoadRequest;
-use crate::session::prompt::Prompt;
-use crate::session::replay::{Replay, ReplayRun};
-use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimeRole;
+use crate::runtimes::RuntimeRole;
 
 pub(super) enum QueuedJob {
     Input(Submission),

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use crate::Submission;
+use crate::cell::CellOrigin;
+use crate::event_loop::Session;
+use crate::events::{BeginEvent, CellEvent, Notice, RunKind};
 use crate::process;
+use crate::run::RunSender;
 use crate::runtime::{CellTerminal, Death, Execute, RuntimeEvent};
-use crate::session::Submission;
-use crate::session::cell::CellOrigin;
-use crate::session::event_loop::Session;
-use crate::session::events::{BeginEvent, CellEvent, Notice, RunKind};
-use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::SchedulerEvent;
+use crate::runtimes::RuntimeRole;
+use crate::scheduler::SchedulerEvent;
 
 impl Session {
     /// Numbers and records a command, unless it is private or unnumbered; the command runs once it is in the

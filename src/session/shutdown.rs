@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use crate::SessionEnd;
+use crate::effect::Effect;
+use crate::event_loop::Session;
+use crate::events::{CellEvent, Notice};
+use crate::handle::Command;
+use crate::prompt::PromptEvent;
 use crate::runtime::{RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, VariablesRequest};
-use crate::session::SessionEnd;
-use crate::session::effect::Effect;
-use crate::session::event_loop::Session;
-use crate::session::events::{CellEvent, Notice};
-use crate::session::handle::Command;
-use crate::session::prompt::PromptEvent;
-use crate::session::scheduler::SchedulerEvent;
-use crate::session::variables;
+use crate::scheduler::SchedulerEvent;
+use crate::variables;
 
 /// Longest wait for an interpreter's at-exit functions: longer than the runtime's own limit for them plus the time
 /// until the interpreter reads the request.

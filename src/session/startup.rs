@@ -4,18 +4,18 @@
 
 use std::path::PathBuf;
 
+use crate::approvals::ApprovalRequester;
+use crate::cell::{CellOrigin, CellRun};
+use crate::deps::StartupFiles;
+use crate::effect::Effect;
+use crate::event_loop::Session;
+use crate::events::Notice;
+use crate::question::{QuestionChoice, QuestionSubject, Reply};
+use crate::run::RunSender;
 use crate::runtime::{RuntimeRequest, SavedVariables, StartupFile, StartupPlan, VariablesRequest};
-use crate::session::approvals::ApprovalRequester;
-use crate::session::cell::{CellOrigin, CellRun};
-use crate::session::deps::StartupFiles;
-use crate::session::effect::Effect;
-use crate::session::event_loop::Session;
-use crate::session::events::Notice;
-use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
-use crate::session::run::RunSender;
-use crate::session::scheduler::{ActiveJob, CellJob};
-use crate::session::variables;
+use crate::scheduler::{ActiveJob, CellJob};
 use crate::skills::ProjectFiles;
+use crate::variables;
 
 impl Session {
     pub(super) fn begin_set_up(&mut self, out: RunSender) {

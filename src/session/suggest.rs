@@ -16,7 +16,10 @@ use crate::dialog::Dialog;
 use crate::input::{Input, Mode, classify};
 use crate::record::RecordHandle;
 
-const INSTRUCTIONS: &str = include_str!("../../assets/prompts/completion.md");
+const INSTRUCTIONS: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/assets/prompts/completion.md"
+));
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
@@ -42,10 +45,9 @@ pub(super) struct SuggestionRequest {
     dropped: oneshot::Receiver<()>,
 }
 
-#[cfg(test)]
 impl PendingSuggestion {
     /// Creates one without work behind it.
-    pub(crate) fn done() -> Self {
+    pub fn done() -> Self {
         PendingSuggestion {
             _open: oneshot::channel().0,
         }

@@ -1,7 +1,7 @@
 //! The result of a tool, for the agent's turn and for the record.
 
 use crate::agent::InputPart;
-use crate::session::question::Reply;
+use crate::question::Reply;
 
 #[derive(Debug, Clone)]
 pub(super) struct ToolReturn {

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::Submission;
+use crate::question::SteppedCell;
 use crate::runtime::{CellStep, CheckpointRequest};
-use crate::session::Submission;
-use crate::session::question::SteppedCell;
 
 /// The cells and sessions that steps of the interpreter refer to.
 #[derive(Debug, Default)]

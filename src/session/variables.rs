@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use tokio::sync::oneshot::Receiver;
 
+use crate::effect::{Effect, emit};
+use crate::events::Notice;
 use crate::record::RecordHandle;
 use crate::runtime::{RuntimeReply, SavedVariables};
-use crate::session::effect::{Effect, emit};
-use crate::session::events::Notice;
 use crate::text::escape::visible;
 use crate::text::{bytes_in_words, counted, cut};
 

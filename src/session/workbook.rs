@@ -14,14 +14,14 @@ use serde_json::Value;
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 use tokio::task::JoinHandle;
 
+use crate::cell::CellResult;
 use crate::notebook::document::{CellChanges, CellKind, Document, Draft, DraftCell, NewCell};
 use crate::notebook::{TIMES, output_value, times};
+use crate::notebook_file::{IfMissing, NotebookFile};
+use crate::notice::{Notice, report_notice};
 use crate::output::CellOutput;
-use crate::session::cell::CellResult;
-use crate::session::notebook_file::{IfMissing, NotebookFile};
-use crate::session::notice::{Notice, report_notice};
-use crate::session::run::RunSender;
-use crate::session::saving::NotebookPlaces;
+use crate::run::RunSender;
+use crate::saving::NotebookPlaces;
 
 /// The share of a cell's text that a new text must contain to count as the same cell.
 const SAME: f32 = 0.3;

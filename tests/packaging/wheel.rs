@@ -49,7 +49,11 @@ fn compiled(home: &Home) -> std::path::PathBuf {
     ];
     let facts = passes(cargo.args(facts).current_dir(HERE));
     let facts: Value = serde_json::from_str(&facts).unwrap();
-    let package = &facts["packages"][0];
+    let packages = facts["packages"].as_array().unwrap();
+    let package = packages
+        .iter()
+        .find(|package| package["name"] == "ipycodex")
+        .unwrap();
     let targets = package["targets"].as_array().unwrap();
     let target = targets
         .iter()

@@ -15,11 +15,14 @@
 //! In Python: `from . import part` and `from .part import name`, at the top or inside a function, since a part that is
 //! loaded late is needed all the same. What is loaded by a name in a table (`importlib`) is none.
 //!
+//! Arrows between crates are no matter here: Cargo refuses circles of them.
+//!
 //! Absent on purpose: methods called through a trait, what a macro makes, `super` inside an inline module.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::module::{Import, Module};
+use super::rules::crates;
 use super::source::{Source, is_test_file};
 
 /// The loop of a session and the files that do what its machines say: methods of one object, which the loop calls.
@@ -45,7 +48,10 @@ type Arrows = BTreeMap<String, BTreeMap<String, (usize, String)>>;
 /// Every circle, as its shortest way round.
 pub(super) fn circles(files: &[Source]) -> Vec<String> {
     let counted = |source: &&Source| !is_test_file(&source.path);
-    let mut arrows = rust_arrows(&files.iter().filter(counted).collect::<Vec<_>>());
+    let mut arrows = rust_arrows(
+        &files.iter().filter(counted).collect::<Vec<_>>(),
+        &crates(files),
+    );
     if let Some(of_loop) = arrows.get_mut(LOOP) {
         of_loop.retain(|to, _| !LOOP_DOES.contains(&to.as_str()));
     }
@@ -167,11 +173,11 @@ impl Modules {
     }
 }
 
-fn rust_arrows(files: &[&Source]) -> Arrows {
+fn rust_arrows(files: &[&Source], crates: &[&str]) -> Arrows {
     let house = files
         .iter()
         .filter(|source| source.path.starts_with("src/"));
-    let modules = house.map(|source| Module::read(source));
+    let modules = house.map(|source| Module::read(source, crates));
     let modules = Modules(
         modules
             .map(|module| (module.path.clone(), module))

@@ -7,7 +7,7 @@ use super::source::{Source, Token, is_word};
 /// One Rust file, taken apart.
 pub(super) struct Module {
     pub(super) file: String,
-    /// Below the crate.
+    /// The crate (empty: the root one), then the modules down to this one.
     pub(super) path: Vec<String>,
     /// Modules it declares.
     pub(super) children: BTreeSet<String>,
@@ -30,17 +30,23 @@ pub(super) struct Import {
 }
 
 impl Module {
-    pub(super) fn read(source: &Source) -> Module {
+    pub(super) fn read(source: &Source, crates: &[&str]) -> Module {
         let tokens = source.tokens();
         let word = |at: usize| tokens.get(at).map_or("", |token| token.1);
-        let path = source
+        let inside = source
             .path
             .trim_start_matches("src/")
-            .trim_end_matches(".rs");
-        let path = path
-            .trim_end_matches("/mod")
+            .trim_end_matches(".rs")
+            .trim_end_matches("/mod");
+        let holder = inside
             .split('/')
-            .filter(|part| *part != "lib");
+            .next()
+            .filter(|folder| crates.contains(folder));
+        let below = holder.map_or(inside, |folder| {
+            inside[folder.len()..].trim_start_matches('/')
+        });
+        let below = below.split('/').filter(|part| *part != "lib");
+        let path = std::iter::once(holder.unwrap_or_default()).chain(below);
         let mut module = Module {
             file: source.path.clone(),
             path: path.map(str::to_owned).collect(),
@@ -111,13 +117,12 @@ impl Module {
         let (first, rest) = path.split_first()?;
         let mut from = self.path.clone();
         match first.as_str() {
-            "crate" => from.clear(),
+            "crate" => from.truncate(1),
             "self" => {}
             "super" => {
-                from.pop();
-                let ups = rest.iter().take_while(|name| *name == "super").count();
-                from.truncate(from.len() - ups.min(from.len()));
-                from.extend_from_slice(&rest[ups..]);
+                let ups = 1 + rest.iter().take_while(|name| *name == "super").count();
+                from.truncate(from.len().saturating_sub(ups).max(1));
+                from.extend_from_slice(&rest[ups - 1..]);
                 return Some(from);
             }
             child if self.children.contains(child) => from.push(child.to_owned()),

@@ -1,10 +1,7 @@
 //! The rules: from files to complaints.
 //!
-//! The map in the header of `src/lib.rs` is the one table of layers: it is read, not repeated. A folder has the layer
-//! of its row; with two numbers the first is its `mod.rs`, the second all else. Code under `#[cfg(test)]` may import
-//! what it likes and does not count for the size of a file.
-
-use std::collections::BTreeMap;
+//! The compiler keeps the crates apart; that their arrows are those of the map in the header of `src/lib.rs` is held
+//! here. The map is read, not repeated. Code under `#[cfg(test)]` does not count for the size of a file.
 
 use super::source::{Source, is_test_file};
 
@@ -14,135 +11,115 @@ pub(super) const MOST_LINES: usize = 600;
 /// Columns a line may have, texts and comments included.
 pub(super) const MOST_COLUMNS: usize = 120;
 
-/// Layer of a folder's `mod.rs`, and of the rest of it.
-pub(super) type Map = BTreeMap<String, (u8, u8)>;
-
-/// Rows of the table in the header: ``| [`name`], [`name`] | 3 | ... |``; a name is no link where it is for tests only.
-pub(super) fn read_map(lib: &str) -> Map {
-    let mut map = Map::new();
-    for line in lib.lines().filter_map(|line| line.strip_prefix("//! | ")) {
-        let mut cells = line.split('|').map(str::trim);
-        let (Some(names), Some(layers)) = (cells.next(), cells.next()) else {
-            continue;
-        };
-        let numbers: Vec<u8> = layers
-            .split(',')
-            .filter_map(|number| number.trim().parse().ok())
-            .collect();
-        let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
-            continue;
-        };
-        for name in names
-            .split(',')
-            .map(|name| name.trim().trim_matches(['[', ']', '`']))
-        {
-            map.insert(name.to_owned(), (first, last));
-        }
-    }
-    map
+/// A row of the map: the crate of a folder, or what a crate needs.
+pub(super) struct Row {
+    pub(super) name: String,
+    /// The second column, without its brackets and commas.
+    pub(super) words: Vec<String>,
 }
 
-/// Which folder of `src` (or single file) a path belongs to; `None` for `lib.rs`, the map itself.
-fn folder_of(path: &str) -> Option<&str> {
-    let inside = path.strip_prefix("src/")?;
-    let folder = inside.split('/').next()?.trim_end_matches(".rs");
-    (folder != "lib").then_some(folder)
-}
-
-fn layer_of(path: &str, map: &Map) -> Option<u8> {
-    let folder = folder_of(path)?;
-    if folder == "main" {
-        return Some(6);
-    }
-    let (contract, rest) = *map.get(folder)?;
-    Some(if path == format!("src/{folder}/mod.rs") {
-        contract
-    } else {
-        rest
+/// Rows of the two tables in the header of `src/lib.rs`: ``| [`name`] | words | ... |``, below a heading each.
+pub(super) fn read_map(lib: &str, heading: &str) -> Vec<Row> {
+    let lines = lib.lines().filter_map(|line| line.strip_prefix("//! "));
+    let lines = lines.skip_while(|line| *line != heading).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('#'));
+    let rows = lines.filter_map(|line| line.strip_prefix("| ")).skip(1);
+    let bare = |word: &str| word.trim().trim_matches(['[', ']', '`']).to_owned();
+    rows.filter_map(|row| {
+        let mut cells = row.split('|');
+        let (names, words) = (cells.next()?, cells.next()?);
+        let words = words.split(',').map(bare).filter(|word| !word.is_empty());
+        let words: Vec<String> = words.collect();
+        Some(
+            names
+                .split(',')
+                .map(move |name| Row {
+                    name: bare(name),
+                    words: words.clone(),
+                })
+                .collect::<Vec<_>>(),
+        )
     })
+    .flatten()
+    .collect()
 }
 
-fn is_submodule(files: &[Source], folder: &str, name: &str) -> bool {
-    let (file, module) = (
-        format!("src/{folder}/{name}.rs"),
-        format!("src/{folder}/{name}/mod.rs"),
-    );
-    files
+/// Folders of `src` that are crates of their own.
+pub(super) fn crates(files: &[Source]) -> Vec<&str> {
+    let folders = files
         .iter()
-        .any(|source| source.path == file || source.path == module)
+        .filter_map(|source| source.path.strip_prefix("src/")?.strip_suffix("/lib.rs"));
+    folders.filter(|folder| !folder.contains('/')).collect()
 }
 
-/// Arrows that point up, past a neighbour's door, or at a concrete agent or runtime.
-pub(super) fn layering(files: &[Source], map: &Map) -> Vec<String> {
+/// The arrows between crates: those of the manifests, which the compiler holds, are those of the map.
+pub(super) fn crates_and_map(manifests: &[(String, String)], map: &[Row]) -> Vec<String> {
     let mut wrong = Vec::new();
-    for source in files.iter().filter(|source| !is_test_file(&source.path)) {
-        let Some(own) = folder_of(&source.path) else {
-            continue;
-        };
-        let Some(layer) = layer_of(&source.path, map) else {
+    for (name, manifest) in manifests {
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+        let dependencies = dependencies
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.starts_with('['));
+        let mut needs: Vec<&str> = dependencies
+            .filter_map(|line| {
+                line.strip_prefix("ipycodex-")?
+                    .strip_suffix(".workspace = true")
+            })
+            .collect();
+        needs.sort_unstable();
+        let Some(row) = map.iter().find(|row| row.name == *name) else {
             wrong.push(format!(
-                "{}:1: `{own}` has no row in the map of src/lib.rs: add it with its layer",
-                source.path
+                "src/lib.rs:1: the table of crates has no row for `{name}`"
             ));
             continue;
         };
-        for (line, path) in source.crate_paths() {
-            let Some(target) = path.first() else {
-                continue;
-            };
-            // A name at the end may be a function called like its file: a module is what more is taken from.
-            let reaches = path.len() > 2 || path.get(1).is_some_and(|name| source.takes_from(name));
-            let module = path
-                .get(1)
-                .filter(|name| reaches && is_submodule(files, target, name));
-            let complaint = complain(map, (own, layer), target, module);
-            wrong.extend(complaint.map(|what| {
-                format!(
-                    "{}:{line}: `crate::{}` {what}",
-                    source.path,
-                    path.join("::")
-                )
-            }));
+        let mut told = row.words.clone();
+        told.sort();
+        if told != needs {
+            wrong.push(format!(
+                "src/lib.rs:1: `{name}` needs {needs:?}, and the table of crates says {told:?}"
+            ));
         }
     }
+    let strange = map
+        .iter()
+        .filter(|row| !manifests.iter().any(|(name, _)| *name == row.name));
+    wrong.extend(strange.map(|row| {
+        format!(
+            "src/lib.rs:1: no crate is called `{}`: take its row out",
+            row.name
+        )
+    }));
     wrong
 }
 
-/// What is wrong with naming `target` (below it `submodule`) from the folder `own`, if anything.
-fn complain(
-    map: &Map,
-    (own, layer): (&str, u8),
-    target: &str,
-    submodule: Option<&String>,
-) -> Option<String> {
-    let Some(&(contract, rest)) = map.get(target) else {
-        return Some(
-            "is in no row of the map of src/lib.rs: add its folder, or name the module it lies in"
-                .into(),
-        );
-    };
-    let target_layer = if submodule.is_some() { rest } else { contract };
-    if target_layer > layer {
-        return Some(format!(
-            "points up, from layer {layer} to {target_layer}: move the type down, or hand the value in as an argument"
-        ));
+/// Front-ends that name the start-up, which wires them: the one arrow inside the root crate that points up.
+pub(super) fn front_ends_and_start(files: &[Source]) -> Vec<String> {
+    let crates = crates(files);
+    let starts = ["lib.rs", "main.rs", "assemble", "assemble.rs", "cli"];
+    let mut wrong = Vec::new();
+    for source in files.iter().filter(|source| !is_test_file(&source.path)) {
+        let folder = source
+            .path
+            .strip_prefix("src/")
+            .and_then(|inside| inside.split('/').next());
+        let front_end =
+            folder.is_some_and(|folder| !crates.contains(&folder) && !starts.contains(&folder));
+        for line in source
+            .lines_with_words(&["crate", "::", "cli"])
+            .into_iter()
+            .chain(source.lines_with_words(&["crate", "::", "assemble"]))
+        {
+            if front_end {
+                wrong.push(format!(
+                    "{}:{line}: a front-end names the start-up: hand the value in as an argument",
+                    source.path
+                ));
+            }
+        }
     }
-    if target == own {
-        return None;
-    }
-    let submodule = submodule?;
-    if target_layer == layer {
-        return Some(format!(
-            "reaches into a neighbour of the same layer: export the name from src/{target}/mod.rs and import it from \
-             there"
-        ));
-    }
-    let concrete = contract != rest && submodule != "connect" && layer < 6;
-    concrete.then(|| {
-        format!(
-            "names a concrete {target}: only `assemble` and `cli` may, others speak the contract"
-        )
-    })
+    wrong
 }
 
 pub(super) fn sizes(files: &[Source]) -> Vec<String> {
@@ -195,26 +172,39 @@ pub(super) fn headers(files: &[Source]) -> Vec<String> {
 
 /// Rust files that no `mod` line names are not compiled, so nothing in them is checked.
 pub(super) fn undeclared(files: &[Source]) -> Vec<String> {
-    let roots = [
+    let mut roots: Vec<String> = [
         "src/lib.rs",
         "src/main.rs",
         "tests/main.rs",
         "benches/main.rs",
-    ];
+    ]
+    .map(str::to_owned)
+    .into();
+    roots.extend(
+        crates(files)
+            .iter()
+            .map(|folder| format!("src/{folder}/lib.rs")),
+    );
+    let examples = files
+        .iter()
+        .filter(|source| source.path.contains("/examples/"));
+    roots.extend(examples.map(|source| source.path.clone()));
     let mut wrong = Vec::new();
     for source in files
         .iter()
-        .filter(|source| !source.is_python() && !roots.contains(&source.path.as_str()))
+        .filter(|source| !source.is_python() && !roots.contains(&source.path))
     {
         let module = source.path.trim_end_matches(".rs").trim_end_matches("/mod");
         let (parent, name) = module.rsplit_once('/').unwrap_or(("", module));
-        let parents = match parent {
+        let parents: Vec<String> = match parent {
             "src" | "tests" | "benches" => roots
                 .iter()
-                .filter(|root| root.starts_with(parent))
-                .map(|root| (*root).to_owned())
+                .filter(|root| root.matches('/').count() == 1 && root.starts_with(parent))
+                .cloned()
                 .collect(),
-            _ => vec![format!("{parent}/mod.rs"), format!("{parent}.rs")],
+            _ => ["/mod.rs", "/lib.rs", ".rs"]
+                .map(|end| format!("{parent}{end}"))
+                .into(),
         };
         let declares = |other: &Source| parents.contains(&other.path) && other.declares(name);
         if !files.iter().any(declares) {
@@ -228,45 +218,44 @@ pub(super) fn undeclared(files: &[Source]) -> Vec<String> {
     wrong
 }
 
-pub(super) fn unsafety(files: &[Source]) -> Vec<String> {
-    let elsewhere = files
-        .iter()
-        .filter(|source| !source.is_python() && !source.path.starts_with("src/process/"));
-    elsewhere
-        .flat_map(|source| {
-            source
-                .lines_with_word("unsafe")
-                .into_iter()
-                .map(move |line| (source, line))
-        })
-        .map(|(source, line)| {
+pub(super) fn map_and_folders(files: &[Source], map: &[Row]) -> Vec<String> {
+    let crates = crates(files);
+    let has = |path: String| {
+        let below = |end: &str| {
+            files
+                .iter()
+                .any(|source| source.path == format!("{path}{end}"))
+        };
+        below(".rs") || below("/mod.rs")
+    };
+    let missing = map.iter().filter(|row| match row.words.as_slice() {
+        [holder] if crates.contains(&holder.as_str()) => !has(format!("src/{holder}/{}", row.name)),
+        _ => !has(format!("src/{}", row.name)),
+    });
+    let mut wrong: Vec<String> = missing
+        .map(|row| {
             format!(
-                "{}:{line}: `unsafe` lives in src/process alone: ask for what you need there",
-                source.path
+                "src/lib.rs:1: the map names `{}`, but src has no such folder: take the row out",
+                row.name
             )
         })
-        .collect()
-}
-
-pub(super) fn map_and_folders(files: &[Source], map: &Map) -> Vec<String> {
-    let mut wrong: Vec<String> = Vec::new();
+        .collect();
     for source in files {
-        if let Some(folder) =
-            folder_of(&source.path).filter(|folder| *folder != "main" && !map.contains_key(*folder))
-        {
+        let folder = source
+            .path
+            .strip_prefix("src/")
+            .and_then(|inside| inside.split('/').next());
+        let folder = folder.map(|folder| folder.trim_end_matches(".rs"));
+        let known = |folder: &str| {
+            ["lib", "main"].contains(&folder)
+                || crates.contains(&folder)
+                || map.iter().any(|row| row.name == folder)
+        };
+        if let Some(folder) = folder.filter(|folder| !known(folder)) {
             wrong.push(format!(
-                "src/lib.rs:1: the map has no row for `{folder}`: add its layer and what it owns"
+                "src/lib.rs:1: the map has no row for `{folder}`: add it with what it owns"
             ));
         }
-    }
-    for name in map.keys().filter(|name| {
-        !files
-            .iter()
-            .any(|source| folder_of(&source.path) == Some(name.as_str()))
-    }) {
-        wrong.push(format!(
-            "src/lib.rs:1: the map names `{name}`, but src has no such folder: take the row out"
-        ));
     }
     wrong.dedup();
     wrong

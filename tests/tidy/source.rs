@@ -24,7 +24,8 @@ pub(super) fn read_all(root: &Path, folders: &[&str]) -> Vec<Source> {
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            if path.is_dir() {
+            // A link is another way to a folder that is read anyway.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push(path);
             } else if path
                 .extension()
@@ -100,70 +101,18 @@ impl Source {
         words.windows(3).any(|three| three == ["mod", name, ";"])
     }
 
-    /// Lines (from 1) with this word in code.
-    pub(super) fn lines_with_word(&self, word: &str) -> Vec<usize> {
-        let lines = self.code.lines().zip(1..);
-        let has = |line: &str| line.split(|c: char| !is_word(c)).any(|found| found == word);
-        lines
-            .filter(|(line, _)| has(line))
-            .map(|(_, number)| number)
+    /// Lines (from 1) with these words and signs in a row.
+    pub(super) fn lines_with_words(&self, words: &[&str]) -> Vec<usize> {
+        let tokens = tokens(&self.code);
+        let rows = tokens.windows(words.len());
+        rows.filter(|row| row.iter().map(|token| token.1).eq(words.iter().copied()))
+            .map(|row| row[0].0)
             .collect()
-    }
-
-    /// True when something is taken from a module of this name: `name::thing` at the start of a path.
-    pub(super) fn takes_from(&self, name: &str) -> bool {
-        let tokens = tokens(&self.code);
-        let words: Vec<&str> = tokens.into_iter().map(|token| token.1).collect();
-        let mut starts = words.windows(3).filter(|three| three[0] != "::");
-        starts.any(|three| three[1..] == [name, "::"])
-    }
-
-    /// Every path below the crate that the code names, in imports or in passing, with its line (from 1).
-    pub(super) fn crate_paths(&self) -> Vec<(usize, Vec<String>)> {
-        let tokens = tokens(&self.code);
-        let depth = self.module_depth();
-        let mut found = Vec::new();
-        let mut at = 0;
-        while at < tokens.len() {
-            let (line, word) = tokens[at];
-            let continues = at > 0 && tokens[at - 1].1 == "::";
-            let mut next = at + 1;
-            let below_crate = match word {
-                _ if continues => false,
-                "crate" => true,
-                "ipycodex" => self.path == "src/main.rs",
-                "super" => {
-                    let mut ups = 1;
-                    while tokens.get(next).is_some_and(|token| token.1 == "::")
-                        && tokens.get(next + 1).is_some_and(|token| token.1 == "super")
-                    {
-                        ups += 1;
-                        next += 2;
-                    }
-                    ups >= depth
-                }
-                _ => false,
-            };
-            if below_crate && tokens.get(next).is_some_and(|token| token.1 == "::") {
-                next += 1;
-                let mut paths = Vec::new();
-                tree(&tokens, &mut next, &[], &mut paths);
-                found.extend(paths.into_iter().map(|path| (line, path)));
-            }
-            at = next.max(at + 1);
-        }
-        found
     }
 
     /// The code in words and signs, tests not counted.
     pub(super) fn tokens(&self) -> Vec<Token<'_>> {
         tokens(&self.code)
-    }
-
-    /// How many `super` lead from this file's module to the crate.
-    fn module_depth(&self) -> usize {
-        let module = self.path.trim_end_matches(".rs").trim_end_matches("/mod");
-        module.split('/').count() - 1
     }
 }
 
@@ -187,40 +136,6 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
         }
     }
     tokens
-}
-
-/// Reads `a::{b, c::d}` from `at` on, as leaves below `prefix`.
-fn tree(tokens: &[Token<'_>], at: &mut usize, prefix: &[String], leaves: &mut Vec<Vec<String>>) {
-    let mut path = prefix.to_vec();
-    while let Some(&(_, token)) = tokens.get(*at) {
-        if token == "{" {
-            *at += 1;
-            while tokens.get(*at).is_some_and(|token| token.1 != "}") {
-                tree(tokens, at, &path, leaves);
-                while tokens
-                    .get(*at)
-                    .is_some_and(|token| token.1 != "," && token.1 != "}")
-                {
-                    *at += 1;
-                }
-                *at += usize::from(tokens.get(*at).is_some_and(|token| token.1 == ","));
-            }
-            *at += 1;
-            return;
-        }
-        if !token.starts_with(is_word) {
-            break;
-        }
-        if token != "self" {
-            path.push(token.to_owned());
-        }
-        *at += 1;
-        if tokens.get(*at).is_none_or(|token| token.1 != "::") {
-            break;
-        }
-        *at += 1;
-    }
-    leaves.push(path);
 }
 
 /// Rust with comments blanked and the inside of literals filled with dots.

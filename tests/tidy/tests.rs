@@ -2,120 +2,56 @@
 
 use super::circles::circles;
 use super::rules::{
-    MOST_LINES, Map, layering, map_and_folders, read_map, sizes, undeclared, unsafety, widths,
+    MOST_LINES, crates_and_map, front_ends_and_start, map_and_folders, read_map, sizes, undeclared,
+    widths,
 };
 use super::source::Source;
 
-/// A house of a few files, each a path and its text.
-fn model(files: &[(&str, &str)]) -> (Vec<Source>, Map) {
-    let map = "//! | [`text`], [`output`] | 1 | x |\n//! | [`runtime`] | 2, 3 | x |\n//! | [`files`] | 3 | x |\n\
-               //! | [`rpc`] | 3 | x |\n//! | [`session`] | 4 | x |\n//! | [`cli`] | 6 | x |";
-    let base = [
-        "text/mod",
-        "text/width",
-        "output/mod",
-        "runtime/mod",
-        "runtime/python/mod",
-        "runtime/connect",
-        "rpc/mod",
-        "rpc/peer",
-        "session/mod",
+#[test]
+fn the_map_is_held_against_the_manifests() {
+    let map = "//! # Crates\n//!\n//! | crate | needs | owns |\n//! |---|---|---|\n//! | [`text`] | | x |\n\
+               //! | [`agent`] | text, notebook | x |\n//! | `gone` | | x |\n//!\n//! # Folders\n//! | [`no`] | x | x |";
+    let map = read_map(map, "# Crates");
+    let manifest = |needs: &[&str]| {
+        let needs: String = needs
+            .iter()
+            .map(|name| format!("ipycodex-{name}.workspace = true\n"))
+            .collect();
+        format!(
+            "[package]\n[dependencies]\nserde.workspace = true\n{needs}[dev-dependencies]\nipycodex-x.workspace = true\n"
+        )
+    };
+    let wrong = crates_and_map(
+        &[
+            ("text".to_owned(), manifest(&[])),
+            ("agent".to_owned(), manifest(&["text", "process"])),
+            ("jupyter".to_owned(), manifest(&[])),
+        ],
+        &map,
+    );
+    let expected = [
+        "`agent` needs [\"process\", \"text\"], and the table of crates says [\"notebook\", \"text\"]",
+        "no row for `jupyter`",
+        "no crate is called `gone`",
     ];
-    let base = base.map(|name| Source::new(&format!("src/{name}.rs"), "//! x"));
-    let files = files.iter().map(|(path, text)| Source::new(path, text));
-    (base.into_iter().chain(files).collect(), read_map(map))
+    assert_eq!(wrong.len(), expected.len(), "{wrong:#?}");
+    for (wrong, part) in wrong.iter().zip(expected) {
+        assert!(wrong.contains(part), "{wrong}: {part}");
+    }
 }
 
 #[test]
-fn arrows_are_told_apart() {
-    let check = |path: &str, text: &str, expected: &[&str]| {
-        let (files, map) = model(&[(path, text)]);
-        let found = layering(&files, &map);
-        let as_expected = found.len() == expected.len()
-            && found
-                .iter()
-                .zip(expected)
-                .all(|(found, part)| found.contains(part));
-        assert!(
-            as_expected,
-            "{path}: {text:?}\nfound {found:#?}\nexpected {expected:?}"
-        );
-    };
-    check("src/files/a.rs", "use crate::text::width::Width;", &[]);
-    check(
-        "src/files/a.rs",
-        "use crate::session::Run;",
-        &["a.rs:1: `crate::session::Run` points up, from layer 3 to 4"],
-    );
-    check("src/files/a.rs", "use crate::rpc::Peer;", &[]);
-    check(
-        "src/files/a.rs",
-        "\nuse crate::rpc::peer::Peer;",
-        &["a.rs:2: `crate::rpc::peer::Peer` reaches into a neighbour"],
-    );
-    check(
-        "src/files/a.rs",
-        "use crate::rpc::peer; fn f() { peer() }",
-        &[],
-    );
-    check(
-        "src/files/a.rs",
-        "use crate::rpc::peer; fn f() { peer::new() }",
-        &["reaches into a neighbour"],
-    );
-    check(
-        "src/output/a.rs",
-        "fn f() { crate::runtime::go() }",
-        &["from layer 1 to 2"],
-    );
-    check(
-        "src/runtime/mod.rs",
-        "use crate::runtime::python::P;",
-        &["from layer 2 to 3"],
-    );
-    check(
-        "src/runtime/connect.rs",
-        "use crate::runtime::{python::P, Runtime};",
-        &[],
-    );
-    check(
-        "src/session/a.rs",
-        "use crate::{text::T,\n runtime::{Runtime, connect::open, python::{P, Q}}};",
-        &["python::P` names a concrete runtime", "python::Q"],
-    );
-    check(
-        "src/cli/a.rs",
-        "use crate::runtime::python::P; use crate::session::S;",
-        &[],
-    );
-    check("src/main.rs", "use ipycodex::cli::run;", &[]);
-    check(
-        "src/files/a.rs",
-        "use crate::nowhere::X;",
-        &["is in no row of the map"],
-    );
-    check("src/other/mod.rs", "", &["`other` has no row"]);
-    check(
-        "src/files/a.rs",
-        "use super::super::session::Run;",
-        &["points up"],
-    );
-    check(
-        "src/files/a.rs",
-        "// crate::session::S\n/* crate::session::S /* x */ */ const A: &str = \"crate::session::S\";",
-        &[],
-    );
-    check(
-        "src/files/a.rs",
-        "const A: &str = r#\"\" crate::session::S\"#; const B: char = '\"'; fn f<'a>() { crate::session::s::<u8>() }",
-        &["`crate::session::s` points up"],
-    );
-    check(
-        "src/files/a.rs",
-        "#[cfg(test)]\nmod tests { use crate::session::S; fn f() { { } } }\nuse crate::session::T;",
-        &["a.rs:3: `crate::session::T`"],
-    );
-    check("src/files/a/tests.rs", "use crate::session::S;", &[]);
+fn a_front_end_that_names_the_start_up_is_seen() {
+    let files = [
+        ("src/text/lib.rs", "use crate::cli;"),
+        ("src/batch/mod.rs", "// crate::cli\nuse crate::cli::run;"),
+        ("src/cli/mod.rs", "use crate::assemble::assemble;"),
+        ("src/kernel/tests.rs", "use crate::cli::run;"),
+    ];
+    let files = files.map(|(path, text)| Source::new(path, text));
+    let wrong = front_ends_and_start(&files);
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert!(wrong[0].starts_with("src/batch/mod.rs:2: "), "{wrong:?}");
 }
 
 #[test]
@@ -133,7 +69,7 @@ fn wide_lines_are_seen() {
 #[test]
 fn sizes_headers_and_declarations_are_seen() {
     let long = format!("//! x\n{}", "let a = 1;\n".repeat(MOST_LINES + 1));
-    let (files, _) = model(&[("src/files/a.rs", &long)]);
+    let files = [Source::new("src/files/a.rs", &long)];
     assert_eq!(
         sizes(&files),
         ["src/files/a.rs:1: 601 lines of code, 600 are allowed: split it by what it owns"]
@@ -158,11 +94,14 @@ fn sizes_headers_and_declarations_are_seen() {
     let found: Vec<bool> = bare.iter().map(Source::has_header).collect();
     assert_eq!(found, [false, false, true, true]);
 
-    let (files, map) = model(&[
+    let files = [
+        ("src/text/lib.rs", "mod wide;"),
+        ("src/text/wide.rs", ""),
         ("src/files/mod.rs", "pub(crate) mod a; // mod b;"),
         ("src/files/a.rs", ""),
-        ("src/files/b.rs", "unsafe {}"),
-    ]);
+        ("src/files/b.rs", ""),
+    ];
+    let files = files.map(|(path, text)| Source::new(path, text));
     let lost: Vec<String> = undeclared(&files)
         .into_iter()
         .filter(|what| what.contains("src/files/"))
@@ -173,10 +112,12 @@ fn sizes_headers_and_declarations_are_seen() {
             && lost[1].contains("`mod b;` in src/files/mod.rs"),
         "{lost:#?}"
     );
-    assert_eq!(unsafety(&files).len(), 1);
-    assert_eq!(
-        map_and_folders(&files, &map),
-        ["src/lib.rs:1: the map names `cli`, but src has no such folder: take the row out"]
+    let rows = "//! # Folders\n//! | folder | crate | owns |\n//! | [`wide`] | text | x |\n//! | [`cli`] | | x |";
+    let wrong = map_and_folders(&files, &read_map(rows, "# Folders"));
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert!(
+        wrong[0].contains("the map names `cli`") && wrong[1].contains("no row for `files`"),
+        "{wrong:?}"
     );
 }
 
@@ -220,6 +161,20 @@ fn circles_are_found_and_told_from_trees() {
             "src/a/b.rs -> src/a/c.rs (`super::C`, line 1)\n    src/a/c.rs -> src/a/b.rs (`super::b::B`, line 2)",
         ],
     );
+    // In a crate of its own, `crate` is that crate.
+    let lib = ("src/a/lib.rs", "mod b;\nmod c;\nuse other::text;");
+    let needs = |what| {
+        [
+            lib,
+            ("src/a/b.rs", what),
+            ("src/a/c.rs", "pub struct C; fn f() { super::b::g() }"),
+        ]
+    };
+    check(
+        &needs("use crate::c::C; fn g() {}"),
+        &["src/a/b.rs -> src/a/c.rs (`crate::c::C`, line 1)"],
+    );
+    check(&needs("use crate::text::C; fn g() {}"), &[]);
     // A parent that uses what it re-exports needs its child, and the child its parent.
     let user = ("src/a/mod.rs", "mod b;\npub use b::B;\npub struct A(B);");
     check(&[user, ("src/a/b.rs", "pub struct B;")], &[]);

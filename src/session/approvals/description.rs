@@ -1,7 +1,7 @@
 //! A question as text: for the record, and for the notice where no user can be asked.
 
 use crate::agent::{QuestionOption, Subject};
-use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
+use crate::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::text::cut;
 
 /// Returns the notice, one line, for when nobody can be asked; `None` where the requester gives its own.

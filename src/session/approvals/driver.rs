@@ -4,24 +4,20 @@
 use std::time::SystemTime;
 
 use super::{ApprovalEffect, ApprovalEvent, ApprovalRequester};
+use crate::commands::undo;
+use crate::event_loop::Session;
+use crate::events::{Notice, QuestionEvent};
+use crate::prompt::PromptEvent;
+use crate::question::{QuestionChoice, QuestionSubject, Reply};
+use crate::run::RunSender;
 use crate::runtime::{CheckpointRequest, RuntimeRequest};
-use crate::session::commands::undo;
-use crate::session::event_loop::Session;
-use crate::session::events::{Notice, QuestionEvent};
-use crate::session::prompt::PromptEvent;
-use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
-use crate::session::run::RunSender;
-use crate::session::scheduler::ActiveJob;
-use crate::session::tools::ToolEvent;
-use crate::session::undo::UndoRequest;
+use crate::scheduler::ActiveJob;
+use crate::tools::ToolEvent;
+use crate::undo::UndoRequest;
 
 impl Session {
     /// Queues a question for the user; shows it when those before it are answered.
-    pub(in crate::session) fn ask_user(
-        &mut self,
-        about: QuestionSubject,
-        asker: ApprovalRequester,
-    ) {
+    pub(crate) fn ask_user(&mut self, about: QuestionSubject, asker: ApprovalRequester) {
         let line = self.scheduler.prompt().map_or(0, |prompt| prompt.line());
         let can_ask = self.scheduler.asks(self.deps.asks);
         let caller = self.scheduler.caller().map(str::to_owned);
@@ -35,7 +31,7 @@ impl Session {
     }
 
     /// Ends a wait that the user stopped, and withdraws its question if there is one.
-    pub(in crate::session) fn on_wait_stopped(&mut self, out: RunSender) {
+    pub(crate) fn on_wait_stopped(&mut self, out: RunSender) {
         let about_project = self.approvals.is_asked_by(&ApprovalRequester::Startup);
         // The front-end that shows the question must get its end.
         self.scheduler
@@ -50,7 +46,7 @@ impl Session {
         self.free_floor(None);
     }
 
-    pub(in crate::session) fn on_approval(&mut self, event: ApprovalEvent) {
+    pub(crate) fn on_approval(&mut self, event: ApprovalEvent) {
         for action in self.approvals.on(event, SystemTime::now()) {
             self.run_approval_effect(action);
         }
@@ -100,7 +96,7 @@ impl Session {
 
 impl Session {
     /// Undoes an exchange that has run cells, after asking the interpreter whether it can step back over them.
-    pub(in crate::session) fn undo(&mut self, request: UndoRequest, out: &RunSender) {
+    pub(crate) fn undo(&mut self, request: UndoRequest, out: &RunSender) {
         let request = request.since(self.numbering.gone_before());
         if request.over.is_empty() || !self.runtimes.user.is_up() {
             return self.run_effects(undo::remove_exchange(&request), out);
@@ -113,7 +109,7 @@ impl Session {
     }
 
     /// Asks the user whether the interpreter steps back as well.
-    pub(in crate::session) fn offer_step_back(&mut self, request: UndoRequest, out: &RunSender) {
+    pub(crate) fn offer_step_back(&mut self, request: UndoRequest, out: &RunSender) {
         if !self.deps.asks {
             return self.run_effects(
                 undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request)),

@@ -9,15 +9,15 @@
 use std::collections::HashSet;
 
 use crate::agent::Subject;
-use crate::session::question::QuestionSubject;
+use crate::question::QuestionSubject;
 
 /// Approvals that hold until the session ends or the user switches to another.
 #[derive(Debug, Default)]
-pub(in crate::session) struct SessionGrants {
+pub(crate) struct SessionGrants {
     /// The agent's cells are allowed without asking, except for dropping the variables.
-    pub(in crate::session) ask_before_reset: bool,
+    pub(crate) ask_before_reset: bool,
     /// `pyrun` may run where nothing protects files.
-    pub(in crate::session) unprotected: bool,
+    pub(crate) unprotected: bool,
     /// Command, directory, and true when the request gave a reason.
     commands: HashSet<(String, String, bool)>,
     /// Running programs that the agent may type into.

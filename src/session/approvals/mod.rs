@@ -17,10 +17,10 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::agent::{QuestionAnswer, QuestionOption, Subject};
+use crate::ids::ToolCaller;
+use crate::question::{Question, QuestionChoice, QuestionSubject, Reply};
 use crate::record::RecordedDecision;
-use crate::session::ids::ToolCaller;
-use crate::session::question::{Question, QuestionChoice, QuestionSubject, Reply};
-use crate::session::undo::UndoRequest;
+use crate::undo::UndoRequest;
 
 use description::{decision, describe, unasked_note};
 pub(super) use grants::SessionGrants;

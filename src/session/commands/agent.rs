@@ -8,12 +8,12 @@ use crate::agent::{
     Agent, AgentCapabilities, AgentFailure, ConfigOption, Limit, ListedSession, Login, Lookup,
     LookupReply, Model, Usage,
 };
+use crate::agent_profile::AgentProfile;
+use crate::editor::EditorRequest;
+use crate::effect::{Effect, EffectsFuture, emit, warn};
+use crate::events::{Notice, TextEvent};
 use crate::output::limits::grouped;
 use crate::record::{RecordHandle, TurnRow};
-use crate::session::agent_profile::AgentProfile;
-use crate::session::editor::EditorRequest;
-use crate::session::effect::{Effect, EffectsFuture, emit, warn};
-use crate::session::events::{Notice, TextEvent};
 use crate::text::similar::did_you_mean;
 
 type Found = Option<Result<LookupReply, AgentFailure>>;
@@ -39,7 +39,7 @@ fn models(
 }
 
 /// Returns name and description of each model, for callers outside of any run.
-pub(in crate::session) fn model_names(
+pub(crate) fn model_names(
     agent: &mut dyn Agent,
 ) -> impl Future<Output = Vec<(String, String)>> + Send + use<> {
     let models = models(agent);

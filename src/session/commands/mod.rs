@@ -16,24 +16,24 @@ pub(super) mod undo;
 use std::time::Instant;
 
 use crate::config::{AgentChoice, Choices, RunCells};
+use crate::editor::{EditorRequest, SessionPick};
+use crate::effect::{Effect, StepResult, emit};
+use crate::event_loop::Session;
+use crate::events::{Notice, TextEvent, report_notice};
+use crate::handle::Command;
+use crate::ids::JobId;
+use crate::loading::{self, LoadRequest, with_suffix};
 use crate::magics::{MagicContext, MagicEffect, format_session_value};
+use crate::prompt::{Preview, Prompt};
 use crate::record::{RecordedCell, SessionTail, SwitchedSession};
+use crate::replay::{ReplayPurpose, ReplayRun};
+use crate::resume::{self, MissingNames};
+use crate::run::RunSender;
 use crate::runtime::RuntimeRequest;
-use crate::session::editor::{EditorRequest, SessionPick};
-use crate::session::effect::{Effect, StepResult, emit};
-use crate::session::event_loop::Session;
-use crate::session::events::{Notice, TextEvent, report_notice};
-use crate::session::handle::Command;
-use crate::session::ids::JobId;
-use crate::session::loading::{self, LoadRequest, with_suffix};
-use crate::session::prompt::{Preview, Prompt};
-use crate::session::replay::{ReplayPurpose, ReplayRun};
-use crate::session::resume::{self, MissingNames};
-use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::{ActiveJob, SchedulerEvent};
-use crate::session::undo::{SteppedLines, UndoFollowUp};
-use crate::session::variables;
+use crate::runtimes::RuntimeRole;
+use crate::scheduler::{ActiveJob, SchedulerEvent};
+use crate::undo::{SteppedLines, UndoFollowUp};
+use crate::variables;
 
 pub(super) use agent::model_names;
 pub use sessions::listing;
@@ -248,7 +248,7 @@ impl Session {
     }
 
     /// Runs the effects of a future as the active job, unless the user stops the wait; the next input waits.
-    pub(in crate::session) fn await_effects(
+    pub(crate) fn await_effects(
         &mut self,
         out: &RunSender,
         wait: impl Future<Output = Vec<Effect>> + Send + 'static,
@@ -276,7 +276,7 @@ impl Session {
     }
 
     /// As [`Session::await_effects`], with `holder` as the active job.
-    pub(in crate::session) fn await_effects_as(
+    pub(crate) fn await_effects_as(
         &mut self,
         holder: ActiveJob,
         out: &RunSender,
@@ -441,7 +441,7 @@ impl Session {
     }
 
     /// As [`Session::await_effects`], outside of the queue.
-    pub(in crate::session) fn spawn_effects(
+    pub(crate) fn spawn_effects(
         &self,
         out: &RunSender,
         wait: impl Future<Output = Vec<Effect>> + Send + 'static,

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::effect::{Effect, EffectsFuture, emit, warn};
+use crate::events::{AfterEvent, Notice, TextEvent, report_notice};
 use crate::notebook::SavedSession;
+use crate::notebook_file::{IfMissing, NotebookFile};
 use crate::record::RecordHandle;
-use crate::session::effect::{Effect, EffectsFuture, emit, warn};
-use crate::session::events::{AfterEvent, Notice, TextEvent, report_notice};
-use crate::session::notebook_file::{IfMissing, NotebookFile};
-use crate::session::run::RunSender;
-use crate::session::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
-use crate::session::workbook::{CellLookup, OpenWorkbook, Workbook};
+use crate::run::RunSender;
+use crate::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
 use crate::text::report::Report;
+use crate::workbook::{CellLookup, OpenWorkbook, Workbook};
 
 /// Time until an export first reports its progress, and between its reports.
 const PATIENT: Duration = Duration::from_secs(2);

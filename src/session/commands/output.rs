@@ -1,9 +1,9 @@
 //! `%ipycodex output`: shows the whole of an output that was shortened for the agent.
 
+use crate::effect::{Effect, emit, warn};
+use crate::events::{Notice, TextEvent};
 use crate::output::mime::MimeBundle;
-use crate::session::effect::{Effect, emit, warn};
-use crate::session::events::{Notice, TextEvent};
-use crate::session::outputs::Outputs;
+use crate::outputs::Outputs;
 
 pub(super) async fn show(outputs: Outputs, id: String) -> Vec<Effect> {
     match tokio::task::spawn_blocking(move || outputs.whole(&id)).await {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::record::{RecordHandle, SessionRow};
 
 /// Returns the sessions that the record holds entries of, newest first.
-pub(in crate::session) async fn recorded_sessions(
+pub(crate) async fn recorded_sessions(
     record: RecordHandle,
     cwd: PathBuf,
     all: bool,

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::config::{AgentCommand, Choices, ConfigFile, Setting, TakesEffect, mcp_servers};
+use crate::effect::{Effect, emit};
+use crate::events::{TextEvent, report_notice};
 use crate::magics::format_saved_value;
-use crate::session::effect::{Effect, emit};
-use crate::session::events::{TextEvent, report_notice};
-use crate::session::peers::PlanAgent;
+use crate::peers::PlanAgent;
 use crate::text::report::Report;
 
 const MCP_SERVERS: &str = "mcp_servers";

@@ -11,13 +11,13 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::dialog::Dialog;
+use crate::effect::{Effect, StepResult, emit, warn};
+use crate::events::{Notice, TextEvent};
 use crate::magics::StepRequest;
 use crate::record::RecordHandle;
 use crate::runtime::{CellStep, CheckpointRequest, CheckpointStep, Checkpoints, RuntimeReply};
-use crate::session::effect::{Effect, StepResult, emit, warn};
-use crate::session::events::{Notice, TextEvent};
-use crate::session::undo::{InterpreterSessions, SteppedLines, in_words};
 use crate::text::{age_in_words, aligned, bytes_in_words};
+use crate::undo::{InterpreterSessions, SteppedLines, in_words};
 
 /// Names of files or programs that one line lists.
 const NAMED: usize = 3;

@@ -7,14 +7,14 @@ use std::ops::RangeInclusive;
 
 use super::undo::named;
 use crate::dialog::{Dialog, display_form};
+use crate::editor::EditorRequest;
+use crate::effect::{Effect, emit, warn};
+use crate::events::{Notice, TextEvent};
 use crate::input::is_ipycodex_input;
 use crate::magics::CopyTarget;
 use crate::markdown::fences::python_blocks;
 use crate::output::mime::MimeBundle;
 use crate::record::RecordHandle;
-use crate::session::editor::EditorRequest;
-use crate::session::effect::{Effect, emit, warn};
-use crate::session::events::{Notice, TextEvent};
 
 /// The longest conversation, in lines, that is printed; a longer one goes to the pager.
 const PRINTED: usize = 40;
@@ -72,7 +72,7 @@ pub(super) async fn copy(record: RecordHandle, copied: CopyTarget, number: u32) 
     vec![Effect::RequestEditor(EditorRequest::Copy { what, text })]
 }
 
-pub(in crate::session) async fn repeat(record: RecordHandle) -> Vec<Effect> {
+pub(crate) async fn repeat(record: RecordHandle) -> Vec<Effect> {
     let dialog = record.dialog().await;
     let Some(last) = dialog.last_exchange() else {
         return warn("there is no prompt to repeat");

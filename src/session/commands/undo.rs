@@ -10,15 +10,15 @@ use std::ops::RangeInclusive;
 use tokio::sync::oneshot;
 
 use super::steps;
+use crate::Submission;
 use crate::dialog::{CellEntry, Dialog};
+use crate::effect::{Effect, emit, warn};
+use crate::events::{Notice, TextEvent};
 use crate::input::is_ipycodex_input;
+use crate::question::SteppedCell;
 use crate::record::RecordHandle;
 use crate::runtime::{CellStep, CheckpointRequest, Checkpoints, RuntimeReply};
-use crate::session::Submission;
-use crate::session::effect::{Effect, emit, warn};
-use crate::session::events::{Notice, TextEvent};
-use crate::session::question::SteppedCell;
-use crate::session::undo::{InterpreterSessions, UndoFollowUp, UndoRequest};
+use crate::undo::{InterpreterSessions, UndoFollowUp, UndoRequest};
 
 const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
 
@@ -45,7 +45,7 @@ pub(super) async fn undo_last(
 }
 
 /// Replaces the exchange at `line`, and all that came after, by a prompt.
-pub(in crate::session) async fn replace(
+pub(crate) async fn replace(
     record: RecordHandle,
     line: u32,
     submission: Submission,
@@ -87,7 +87,7 @@ fn over(
 }
 
 /// Removes an exchange from the conversation, and nothing else.
-pub(in crate::session) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> {
+pub(crate) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> {
     let line = request.line;
     match &request.then {
         UndoFollowUp::Nothing => {}
@@ -109,14 +109,14 @@ pub(in crate::session) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> 
 }
 
 /// As `remove_exchange`, with a notice that the interpreter is unchanged.
-pub(in crate::session) fn remove_exchange_only(request: &UndoRequest, why: &str) -> Vec<Effect> {
+pub(crate) fn remove_exchange_only(request: &UndoRequest, why: &str) -> Vec<Effect> {
     let note = format!("the interpreter keeps what {} did{why}", request.ran());
     let mut all = emit(Notice::note(note));
     all.extend(remove_exchange(request));
     all
 }
 
-pub(in crate::session) async fn on_checkpoints(
+pub(crate) async fn on_checkpoints(
     told: oneshot::Receiver<RuntimeReply>,
     sessions: InterpreterSessions,
     request: UndoRequest,
@@ -155,7 +155,7 @@ fn why_no_step_back(
 }
 
 /// Returns the effects of a step back that the user agreed to.
-pub(in crate::session) async fn on_stepped(
+pub(crate) async fn on_stepped(
     told: oneshot::Receiver<RuntimeReply>,
     wish: CheckpointRequest,
     record: RecordHandle,
@@ -190,7 +190,7 @@ pub(super) fn named(prompt: &str) -> String {
     format!("{head}...")
 }
 
-pub(in crate::session) fn nobody_to_ask(request: &UndoRequest) -> String {
+pub(crate) fn nobody_to_ask(request: &UndoRequest) -> String {
     let first = request.first().unwrap_or_default();
     format!(": nobody can be asked here; `%ipycodex back {first}` steps back")
 }

@@ -9,23 +9,23 @@ use tokio::sync::oneshot;
 use super::{ExternalCall, ExternalRequest, Toolset, inside_id};
 use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
 use crate::dialog::{Dialog, call_line, tool_line};
+use crate::event_loop::Session;
+use crate::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
+use crate::handle::Command;
+use crate::host_calls::schema_error;
+use crate::ids::ToolCaller;
 use crate::input::prompt_source;
+use crate::peers::RuntimeRequester;
+use crate::prompt::{Prompt, PromptEvent, mentioned_functions};
+use crate::run::RunSender;
 use crate::runtime::{HostCall, HostReply, HostRequest, RequestId, RuntimeReply, RuntimeRequest};
-use crate::session::event_loop::Session;
-use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
-use crate::session::handle::Command;
-use crate::session::host_calls::schema_error;
-use crate::session::ids::ToolCaller;
-use crate::session::peers::RuntimeRequester;
-use crate::session::prompt::{Prompt, PromptEvent, mentioned_functions};
-use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::{ActiveJob, QueuedJob, SchedulerEvent};
-use crate::session::tool_return::ToolReturn;
-use crate::session::tools::ToolOffer;
+use crate::runtimes::RuntimeRole;
+use crate::scheduler::{ActiveJob, QueuedJob, SchedulerEvent};
+use crate::tool_return::ToolReturn;
+use crate::tools::ToolOffer;
 
 impl Session {
-    pub(in crate::session) fn on_external_request(&mut self, wish: ExternalRequest) {
+    pub(crate) fn on_external_request(&mut self, wish: ExternalRequest) {
         match wish {
             ExternalRequest::Call(call, out) => self.on_external_call(call, out),
             ExternalRequest::Stop(id) => self.cancel_external_call(id),
@@ -62,13 +62,13 @@ impl Session {
         self.on_prompt(PromptEvent::Agent(AgentEvent::ToolCalled { turn, call }));
     }
 
-    pub(in crate::session) fn set_offered_tools(&mut self, tools: &[ToolSpec]) {
+    pub(crate) fn set_offered_tools(&mut self, tools: &[ToolSpec]) {
         self.external_calls.offered = tools.to_vec();
         self.shared.changes.send_modify(|changes| *changes += 1);
     }
 
     /// Sends a reply of the turn to its caller; returns the reply when it is for the agent.
-    pub(in crate::session) fn route_reply(&mut self, reply: AgentReply) -> Option<AgentReply> {
+    pub(crate) fn route_reply(&mut self, reply: AgentReply) -> Option<AgentReply> {
         let AgentReply::ToolResult {
             call,
             success,
@@ -90,7 +90,7 @@ impl Session {
         None
     }
 
-    pub(in crate::session) fn refuse_inside_calls(&mut self) {
+    pub(crate) fn refuse_inside_calls(&mut self) {
         for (_, out) in self.external_calls.inside_calls.drain() {
             refused(&out, "the turn is over");
         }
@@ -112,7 +112,7 @@ impl Session {
         }
     }
 
-    pub(in crate::session) fn begin_call(&mut self, call: ExternalCall, out: RunSender) {
+    pub(crate) fn begin_call(&mut self, call: ExternalCall, out: RunSender) {
         let ExternalCall { id, call, caller } = call;
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         let (out, back, asks) = match self.shared.host.announce(&caller.name) {
@@ -140,7 +140,7 @@ impl Session {
         }
     }
 
-    pub(in crate::session) fn on_code_call(&mut self, id: Option<RequestId>, call: HostCall) {
+    pub(crate) fn on_code_call(&mut self, id: Option<RequestId>, call: HostCall) {
         if let Some(why) = schema_error(&call.request) {
             self.reply_to_code(call.call, HostReply::Refused(why));
         } else if id.is_some_and(|id| self.scheduler.cell(RuntimeRole::User, id).is_some()) {
@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// Cancels a call that the code no longer waits for.
-    pub(in crate::session) fn on_code_call_cancelled(&mut self, call: u64) {
+    pub(crate) fn on_code_call_cancelled(&mut self, call: u64) {
         if self.cell_calls.drop_waiting(call) {
             return;
         }
@@ -163,7 +163,7 @@ impl Session {
     }
 
     /// Ends the calls of a suspended cell that has ended.
-    pub(in crate::session) fn on_suspended_cell_end(&mut self) {
+    pub(crate) fn on_suspended_cell_end(&mut self) {
         if !self.cell_calls.cell_ended() {
             return;
         }
@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// Makes the cell active again once its call is over, then starts its next call.
-    pub(in crate::session) fn resume_cell(&mut self) {
+    pub(crate) fn resume_cell(&mut self) {
         self.shared.changes.send_modify(|changes| *changes += 1);
         self.outputs.save(self.out_or_background());
         let Some(over) = self.cell_calls.finish() else {
@@ -270,7 +270,7 @@ impl Session {
     }
 
     /// Sends the result to the caller, and to the front-end that shows the call.
-    pub(in crate::session) fn on_call_return(&mut self, result: ToolReturn) {
+    pub(crate) fn on_call_return(&mut self, result: ToolReturn) {
         self.end_branch();
         let Some(ActiveJob::Call { told, stopped, .. }) = self.scheduler.active() else {
             return;
@@ -297,7 +297,7 @@ impl Session {
     }
 
     /// Publishes an event to the caller of the active call, where a front-end shows the call.
-    pub(in crate::session) fn notify_caller(&self, event: impl Into<SessionEvent>) {
+    pub(crate) fn notify_caller(&self, event: impl Into<SessionEvent>) {
         if let Some(ActiveJob::Call {
             told: Some((back, ..)),
             ..
@@ -343,7 +343,7 @@ impl Session {
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
             let found = match asked.await {
-                Ok(RuntimeReply::Tools(found)) => crate::session::prompt::callable_specs(found),
+                Ok(RuntimeReply::Tools(found)) => crate::prompt::callable_specs(found),
                 _ => known,
             };
             let _ = inbox.send(Command::External(ExternalRequest::FunctionsAre(

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::agent::{ToolCall, ToolSpec};
 use crate::dialog::Dialog;
-use crate::session::run::{Run, RunSender, stream};
+use crate::run::{Run, RunSender, stream};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {

@@ -13,35 +13,35 @@ use tokio::sync::oneshot;
 use crate::agent::{Activity, ActivityKind, InputPart, WorkStatus};
 use crate::dialog::call_line;
 use crate::runtime::{HostCall, HostReply, HostRequest};
+use crate::runtimes::RuntimeRole;
 use crate::schema::AnswerSchema;
-use crate::session::runtimes::RuntimeRole;
-use crate::session::tools::ToolRunner;
+use crate::tools::ToolRunner;
 
 /// Ids of tool calls here start above any id that the agent's calls reach.
 const FIRST_CALL: u64 = 1 << 32;
 
-pub(in crate::session) struct AgentHostCalls {
-    pub(in crate::session) active: Option<ActiveAgentCall>,
+pub(crate) struct AgentHostCalls {
+    pub(crate) active: Option<ActiveAgentCall>,
     waiting: VecDeque<(RuntimeRole, HostCall)>,
     numbers: u64,
-    pub(in crate::session) tool_runner: ToolRunner,
+    pub(crate) tool_runner: ToolRunner,
 }
 
-pub(in crate::session) struct ActiveAgentCall {
-    pub(in crate::session) number: u64,
+pub(crate) struct ActiveAgentCall {
+    pub(crate) number: u64,
     /// The runtime whose code called.
-    pub(in crate::session) role: RuntimeRole,
-    pub(in crate::session) call: u64,
+    pub(crate) role: RuntimeRole,
+    pub(crate) call: u64,
     /// As shown.
     title: String,
-    pub(in crate::session) schema: Option<AnswerSchema>,
+    pub(crate) schema: Option<AnswerSchema>,
     /// Dropping this ends the question.
-    pub(in crate::session) asked: Option<oneshot::Sender<()>>,
+    pub(crate) asked: Option<oneshot::Sender<()>>,
 }
 
 impl ActiveAgentCall {
     /// Returns the state of the call, for the answer that the call is part of.
-    pub(in crate::session) fn activity(&self, status: WorkStatus, said: &str) -> Activity {
+    pub(crate) fn activity(&self, status: WorkStatus, said: &str) -> Activity {
         Activity {
             id: format!("code-{}", self.number),
             kind: ActivityKind::Other,
@@ -56,7 +56,7 @@ impl ActiveAgentCall {
         }
     }
 
-    pub(in crate::session) fn ended(&self, reply: &HostReply) -> Activity {
+    pub(crate) fn ended(&self, reply: &HostReply) -> Activity {
         match reply {
             HostReply::Value(Value::String(said)) => self.activity(WorkStatus::Done, said),
             HostReply::Value(said) => {
@@ -80,12 +80,12 @@ impl Default for AgentHostCalls {
 }
 
 impl AgentHostCalls {
-    pub(in crate::session) fn enqueue(&mut self, role: RuntimeRole, call: HostCall) {
+    pub(crate) fn enqueue(&mut self, role: RuntimeRole, call: HostCall) {
         self.waiting.push_back((role, call));
     }
 
     /// Makes the next call active; `None` while one is.
-    pub(in crate::session) fn next(&mut self) -> Option<HostRequest> {
+    pub(crate) fn next(&mut self) -> Option<HostRequest> {
         if self.active.is_some() {
             return None;
         }
@@ -108,17 +108,13 @@ impl AgentHostCalls {
         Some(call.request)
     }
 
-    pub(in crate::session) fn finish(&mut self) -> Option<ActiveAgentCall> {
+    pub(crate) fn finish(&mut self) -> Option<ActiveAgentCall> {
         self.tool_runner.abandon();
         self.active.take()
     }
 
     /// Cancels a call; returns it when it was the active one.
-    pub(in crate::session) fn cancel(
-        &mut self,
-        role: RuntimeRole,
-        call: u64,
-    ) -> Option<ActiveAgentCall> {
+    pub(crate) fn cancel(&mut self, role: RuntimeRole, call: u64) -> Option<ActiveAgentCall> {
         self.waiting
             .retain(|(whose, waiting)| (*whose, waiting.call) != (role, call));
         match &self.active {
@@ -128,7 +124,7 @@ impl AgentHostCalls {
     }
 
     /// Cancels all calls; returns the active one.
-    pub(in crate::session) fn clear(&mut self) -> Option<ActiveAgentCall> {
+    pub(crate) fn clear(&mut self) -> Option<ActiveAgentCall> {
         self.waiting.clear();
         self.finish()
     }

@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 
 use crate::agent::{AgentFailure, FailureKind};
 use crate::dialog::tool_line;
+use crate::events::{AfterEvent, AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 use crate::runtime::{HostCall, HostReply, HostRequest};
 use crate::schema::AnswerSchema;
-use crate::session::events::{AfterEvent, AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
-use crate::session::tool_return::ToolReturn;
+use crate::tool_return::ToolReturn;
 
 #[derive(Default)]
-pub(in crate::session) struct CellHostCalls {
+pub(crate) struct CellHostCalls {
     active: Option<ActiveHostCall>,
     waiting: VecDeque<HostCall>,
 }
 
-pub(in crate::session) struct FinishedCall {
+pub(crate) struct FinishedCall {
     /// The end of a prompt that was not sent and therefore had no end yet.
-    pub(in crate::session) told: Option<EndEvent>,
-    pub(in crate::session) replies: Vec<(u64, HostReply)>,
+    pub(crate) told: Option<EndEvent>,
+    pub(crate) replies: Vec<(u64, HostReply)>,
     /// The user stopped the call and no waiting code would get the reply: interrupt the code.
-    pub(in crate::session) interrupts: bool,
+    pub(crate) interrupts: bool,
 }
 
 struct ActiveHostCall {
@@ -103,11 +103,7 @@ impl ActiveHostCall {
 
 /// Returns the reply for code: the whole answer and its last text, as JSON where a schema was given and the text
 /// fits it; else why the text does not fit.
-pub(in crate::session) fn answered(
-    text: &str,
-    last: &str,
-    schema: Option<&AnswerSchema>,
-) -> HostReply {
+pub(crate) fn answered(text: &str, last: &str, schema: Option<&AnswerSchema>) -> HostReply {
     let mut told = json!({"text": text, "last": last});
     match schema.map(|schema| schema.parse_answer(last)) {
         None => {}
@@ -118,7 +114,7 @@ pub(in crate::session) fn answered(
 }
 
 /// Returns why the schema of a call cannot be used.
-pub(in crate::session) fn schema_error(wish: &HostRequest) -> Option<String> {
+pub(crate) fn schema_error(wish: &HostRequest) -> Option<String> {
     match wish {
         HostRequest::Ask {
             schema: Some(schema),
@@ -134,18 +130,18 @@ fn text_of(failure: &AgentFailure) -> String {
 }
 
 impl CellHostCalls {
-    pub(in crate::session) fn enqueue(&mut self, call: HostCall) {
+    pub(crate) fn enqueue(&mut self, call: HostCall) {
         self.waiting.push_back(call);
     }
 
     /// Cancels the calls of a cell that has ended; returns true when one was active.
-    pub(in crate::session) fn cell_ended(&mut self) -> bool {
+    pub(crate) fn cell_ended(&mut self) -> bool {
         self.waiting.clear();
         self.cancel(None)
     }
 
     /// Maps an event of the call's turn to one of the cell; unchanged without a call.
-    pub(in crate::session) fn map_event(&mut self, event: SessionEvent) -> Option<SessionEvent> {
+    pub(crate) fn map_event(&mut self, event: SessionEvent) -> Option<SessionEvent> {
         let Some(at) = self.active.as_mut() else {
             return Some(event);
         };
@@ -172,7 +168,7 @@ impl CellHostCalls {
         }
     }
 
-    pub(in crate::session) fn set_answer(&mut self, said: &[String]) {
+    pub(crate) fn set_answer(&mut self, said: &[String]) {
         if let Some(at) = &mut self.active {
             at.said = said.to_vec();
         }
@@ -180,7 +176,7 @@ impl CellHostCalls {
 
     /// Stores the result of the called tool, or that the tool was `stopped`; returns what to show of it, `None`
     /// when no cell called it.
-    pub(in crate::session) fn tool_returned(
+    pub(crate) fn tool_returned(
         &mut self,
         result: &ToolReturn,
         stopped: bool,
@@ -202,7 +198,7 @@ impl CellHostCalls {
         })
     }
 
-    pub(in crate::session) fn finish(&mut self) -> Option<FinishedCall> {
+    pub(crate) fn finish(&mut self) -> Option<FinishedCall> {
         let at = self.active.take()?;
         let mut over = FinishedCall {
             told: at.unsent(),
@@ -224,7 +220,7 @@ impl CellHostCalls {
     }
 
     /// Makes the next call active; `None` while one is.
-    pub(in crate::session) fn next(&mut self) -> Option<HostCall> {
+    pub(crate) fn next(&mut self) -> Option<HostCall> {
         if self.active.is_some() {
             return None;
         }
@@ -234,14 +230,14 @@ impl CellHostCalls {
     }
 
     /// Removes a call from the queue; false when it is not there.
-    pub(in crate::session) fn drop_waiting(&mut self, call: u64) -> bool {
+    pub(crate) fn drop_waiting(&mut self, call: u64) -> bool {
         let before = self.waiting.len();
         self.waiting.retain(|waiting| waiting.call != call);
         self.waiting.len() < before
     }
 
     /// Cancels the active call; false when `call` is another.
-    pub(in crate::session) fn cancel(&mut self, call: Option<u64>) -> bool {
+    pub(crate) fn cancel(&mut self, call: Option<u64>) -> bool {
         match &mut self.active {
             Some(at) if call.is_none_or(|call| call == at.call) => {
                 at.off = true;

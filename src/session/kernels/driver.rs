@@ -13,23 +13,23 @@ use crate::agent::{
     Activity, AgentEvent, AgentFailure, ConsultReply, ConsultRequest, FailureKind, SuggestRequest,
     ToolCall, WorkStatus,
 };
+use crate::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::event_loop::Session;
+use crate::events::{AnswerEvent, Notice};
+use crate::handle::Command;
+use crate::host_calls::ActiveAgentCall;
+use crate::host_calls::{answered, schema_error};
+use crate::ids::ToolCaller;
+use crate::prompt::PromptEvent;
 use crate::runtime::{
     Death, HostCall, HostReply, HostRequest, RequestId, RuntimeEvent, RuntimeRequest,
 };
+use crate::runtimes::RuntimeRole;
+use crate::scheduler::ActiveJob;
 use crate::schema::{self, AnswerSchema};
-use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
-use crate::session::event_loop::Session;
-use crate::session::events::{AnswerEvent, Notice};
-use crate::session::handle::Command;
-use crate::session::host_calls::ActiveAgentCall;
-use crate::session::host_calls::{answered, schema_error};
-use crate::session::ids::ToolCaller;
-use crate::session::prompt::PromptEvent;
-use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::ActiveJob;
-use crate::session::tool_return::ToolReturn;
-use crate::session::tools::{NESTED_CELLS, RUN_CELLS, ToolEvent, ToolOffer};
 use crate::text::counted;
+use crate::tool_return::ToolReturn;
+use crate::tools::{NESTED_CELLS, RUN_CELLS, ToolEvent, ToolOffer};
 
 const INSTRUCTIONS: &str = "\
 A program asks you for one answer, which it goes on with. You have no tools and see nothing but the question. Answer \
@@ -37,7 +37,7 @@ with what was asked for and nothing else.";
 
 impl Session {
     /// Finds the directory that a call asks for and the kernel there; [`ToolEvent::KernelOpened`] follows.
-    pub(in crate::session) fn open_kernel(&mut self, opening: KernelPlacement) {
+    pub(crate) fn open_kernel(&mut self, opening: KernelPlacement) {
         let (call, inbox) = (self.tool_runner.call_id(), self.inbox.clone());
         let place = match &opening.cwd {
             Some(folder) => self.cwd.join(folder),
@@ -53,11 +53,7 @@ impl Session {
         });
     }
 
-    pub(in crate::session) fn kernel_at(
-        &mut self,
-        opening: &KernelPlacement,
-        checked: CheckedDirectory,
-    ) {
+    pub(crate) fn kernel_at(&mut self, opening: &KernelPlacement, checked: CheckedDirectory) {
         let cwd = match checked {
             Err(why) => {
                 return self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why)));
@@ -117,13 +113,13 @@ impl Session {
     }
 
     /// Starts the kernel again once the idle ones have ended.
-    pub(in crate::session) fn start_kernel_again(&mut self, number: u32, wish: &KernelRequest) {
+    pub(crate) fn start_kernel_again(&mut self, number: u32, wish: &KernelRequest) {
         if self.kernels.has(number) {
             self.start_kernel(number, wish);
         }
     }
 
-    pub(in crate::session) fn on_kernel(&mut self, number: u32, event: RuntimeEvent) {
+    pub(crate) fn on_kernel(&mut self, number: u32, event: RuntimeEvent) {
         let role = RuntimeRole::Agent(number);
         match event {
             RuntimeEvent::Ready(info) => {
@@ -185,18 +181,18 @@ impl Session {
         }
     }
 
-    pub(in crate::session) fn release_kernel(&mut self) {
+    pub(crate) fn release_kernel(&mut self) {
         let ends = self.kernels.release(Instant::now());
         self.end_kernels(ends);
     }
 
-    pub(in crate::session) fn sweep_kernels(&mut self) {
+    pub(crate) fn sweep_kernels(&mut self) {
         let ends = self.kernels.sweep(Instant::now());
         self.end_kernels(ends);
     }
 
     /// Ends all kernels, with the session they were kept for.
-    pub(in crate::session) fn end_all_kernels(&mut self) {
+    pub(crate) fn end_all_kernels(&mut self) {
         self.release_kernel();
         let ends = self.kernels.clear();
         self.end_kernels(ends);
@@ -211,7 +207,7 @@ impl Session {
         }
     }
 
-    pub(in crate::session) fn on_agent_code_call(
+    pub(crate) fn on_agent_code_call(
         &mut self,
         role: RuntimeRole,
         id: Option<RequestId>,
@@ -229,11 +225,7 @@ impl Session {
     }
 
     /// Cancels a call that the agent's code no longer waits for.
-    pub(in crate::session) fn on_agent_code_call_cancelled(
-        &mut self,
-        role: RuntimeRole,
-        call: u64,
-    ) {
+    pub(crate) fn on_agent_code_call_cancelled(&mut self, role: RuntimeRole, call: u64) {
         if let Some(at) = self.agent_calls.cancel(role, call) {
             self.on_call_cancelled(&at);
             self.begin_next_agent_call();
@@ -241,7 +233,7 @@ impl Session {
     }
 
     /// Cancels the calls of code that has ended or that nobody waits for.
-    pub(in crate::session) fn on_agent_code_end(&mut self) {
+    pub(crate) fn on_agent_code_end(&mut self) {
         if let Some(at) = self.agent_calls.clear() {
             self.on_call_cancelled(&at);
         }
@@ -362,7 +354,7 @@ impl Session {
         });
     }
 
-    pub(in crate::session) fn on_consulted(&mut self, number: u64, told: ConsultReply) {
+    pub(crate) fn on_consulted(&mut self, number: u64, told: ConsultReply) {
         if self.agent_calls.active.as_ref().map(|at| at.number) != Some(number) {
             return;
         }
@@ -404,7 +396,7 @@ impl Session {
         }
     }
 
-    pub(in crate::session) fn on_agent_tool_return(&mut self, result: ToolReturn) {
+    pub(crate) fn on_agent_tool_return(&mut self, result: ToolReturn) {
         let ToolReturn { success, text, .. } = result;
         self.finish_agent_call(match success {
             true => HostReply::Value(text.into()),

@@ -4,15 +4,15 @@ use std::time::Instant;
 
 use super::turn::TurnEffect;
 use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
+use crate::attachments::Attachments;
 use crate::dialog::Dialog;
+use crate::events::{SessionEvent, TurnOutcome};
+use crate::outputs::Outputs;
 use crate::record::{PromptStart, RecordedThread};
 use crate::runtime::{RuntimeCapabilities, RuntimeReply, RuntimeRequest};
-use crate::session::attachments::Attachments;
-use crate::session::events::{SessionEvent, TurnOutcome};
-use crate::session::outputs::Outputs;
-use crate::session::tool_return::ToolReturn;
+use crate::tool_return::ToolReturn;
 
-pub(in crate::session) enum PromptEvent {
+pub(crate) enum PromptEvent {
     /// The conversation from the record without the entries that the prompt replaces, and the files that the prompt
     /// names.
     RecordRead(Box<Dialog>, Attachments),
@@ -38,7 +38,7 @@ pub(in crate::session) enum PromptEvent {
 }
 
 #[derive(Debug)]
-pub(in crate::session) enum PromptEffect {
+pub(crate) enum PromptEffect {
     Show(SessionEvent),
     /// Warn once per agent about features the agent does not support: a key, and the text.
     WarnUnsupported(Vec<(&'static str, String)>),
@@ -65,7 +65,7 @@ pub(in crate::session) enum PromptEffect {
 
 /// How a prompt that is in the record ended.
 #[derive(Debug)]
-pub(in crate::session) struct PromptOutcome {
+pub(crate) struct PromptOutcome {
     pub outcome: TurnOutcome,
     /// `None` when the prompt was interrupted before it was sent.
     pub exchange: Option<CompletedExchange>,
@@ -74,7 +74,7 @@ pub(in crate::session) struct PromptOutcome {
 
 /// The prompt as sent, and the answer.
 #[derive(Debug)]
-pub(in crate::session) struct CompletedExchange {
+pub(crate) struct CompletedExchange {
     pub prompt: String,
     /// The answer in its stored form.
     pub stored: String,
@@ -86,7 +86,7 @@ pub(in crate::session) struct CompletedExchange {
     pub sent: Option<String>,
 }
 
-pub(in crate::session) struct PromptContext<'a> {
+pub(crate) struct PromptContext<'a> {
     pub now: Instant,
     pub outputs: &'a Outputs,
     /// Each `SKILL.md` loaded since the previous prompt.

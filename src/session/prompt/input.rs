@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 
 use super::preview::Preview;
 use crate::agent::InputPart;
+use crate::attachments::Attachments;
 use crate::dialog::Expansion;
+use crate::events::Notice;
 use crate::output::limits::exceeds;
-use crate::session::attachments::Attachments;
-use crate::session::events::Notice;
-use crate::session::outputs::{OutputKind, Outputs};
+use crate::outputs::{OutputKind, Outputs};
 
 /// Longest file that is sent whole, in code points; of a longer one the beginning and the end are sent.
 const WHOLE_FILE: usize = 100_000;

@@ -25,9 +25,9 @@ use std::time::{Duration, Instant};
 
 use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
+use crate::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
 use crate::input::{FileReference, file_references};
 use crate::schema;
-use crate::session::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
 use crate::text::xml_text;
 
 use input::{PromptInput, PromptPictures};

@@ -9,8 +9,8 @@ use super::references::{EvaluatedReferences, PromptReferences, requested_error};
 use super::tool_mentions::ToolMentions;
 use crate::agent::ToolSpec;
 use crate::dialog::Dialog;
+use crate::events::{AnswerEvent, SessionEvent};
 use crate::runtime::{RuntimeReply, RuntimeRequest};
-use crate::session::events::{AnswerEvent, SessionEvent};
 
 pub(super) enum Preparation {
     Reading,

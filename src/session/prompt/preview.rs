@@ -6,14 +6,14 @@
 use super::tool_mentions::first_mention;
 use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
+use crate::events::{SessionEvent, TextEvent};
 use crate::magics::PreviewKind;
 use crate::output::limits::grouped;
 use crate::record::RecordedThread;
-use crate::session::events::{SessionEvent, TextEvent};
-use crate::session::tools::is_built_in;
+use crate::tools::is_built_in;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::session) struct Preview {
+pub(crate) struct Preview {
     shown: PreviewKind,
     /// References of notes and skills, evaluated only when a prompt is sent.
     unevaluated: Vec<String>,
@@ -23,7 +23,7 @@ pub(in crate::session) struct Preview {
 const ASCII_PER_TOKEN: usize = 4;
 
 impl Preview {
-    pub(in crate::session) fn new(shown: PreviewKind) -> Self {
+    pub(crate) fn new(shown: PreviewKind) -> Self {
         Preview {
             shown,
             unevaluated: Vec::new(),

@@ -14,11 +14,11 @@ use std::sync::Arc;
 use crate::dialog::{
     CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
 };
+use crate::events::Notice;
 use crate::input::{is_ipycodex_input, is_name, may_call, note_value, references};
+use crate::outputs::{OutputKind, Outputs};
+use crate::pictures::Pictures;
 use crate::runtime::{ReferenceValue, RuntimeReply};
-use crate::session::events::Notice;
-use crate::session::outputs::{OutputKind, Outputs};
-use crate::session::pictures::Pictures;
 use crate::skills::frontmatter;
 use crate::text::cut_characters;
 

@@ -12,10 +12,10 @@ use crate::config::Choices;
 use crate::dialog::{Dialog, user_entry};
 use crate::input::is_ipycodex_input;
 use crate::record::{PromptStart, RecordedThread};
-use crate::session::tools::is_built_in;
+use crate::tools::is_built_in;
 
 /// Session state that a request is built from, besides the prompt and the conversation.
-pub(in crate::session) struct RequestContext<'a> {
+pub(crate) struct RequestContext<'a> {
     pub instructions: String,
     pub choices: &'a Choices,
     pub cwd: PathBuf,

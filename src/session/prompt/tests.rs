@@ -4,12 +4,12 @@ use super::*;
 use crate::agent::{
     AgentCapabilities, AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId,
 };
+use crate::attachments::Attachments;
+use crate::events::AnswerEvent;
+use crate::outputs::Outputs;
 use crate::runtime::{ReferenceValue, RuntimeReply, RuntimeRequest, ToolLookup};
-use crate::session::attachments::Attachments;
-use crate::session::events::AnswerEvent;
-use crate::session::outputs::Outputs;
-use crate::session::tests::choices;
-use crate::session::tool_return::ToolReturn;
+use crate::tests::choices;
+use crate::tool_return::ToolReturn;
 
 const TURN: TurnId = TurnId(1);
 

@@ -14,9 +14,9 @@ use crate::agent::ToolSpec;
 use crate::dialog::{CellEntry, Dialog, tool_records};
 use crate::input::{is_name, note_value, references};
 use crate::runtime::{RuntimeReply, ToolLookup};
-use crate::session::tools::is_built_in;
 use crate::skills::frontmatter;
 use crate::text::cut_characters;
+use crate::tools::is_built_in;
 
 /// Longest name of a tool, in characters.
 const LONGEST_NAME: usize = 128;
@@ -133,12 +133,12 @@ impl ToolMentions {
 }
 
 /// Returns the names of functions that a conversation mentions, for any next prompt.
-pub(in crate::session) fn mentioned_functions(dialog: &Dialog) -> Vec<String> {
+pub(crate) fn mentioned_functions(dialog: &Dialog) -> Vec<String> {
     ToolMentions::collect("", dialog).map_or_else(|_| Vec::new(), |mentions| mentions.names())
 }
 
 /// Returns the tools among look-ups of such names; built-in names are left out.
-pub(in crate::session) fn callable_specs(found: Vec<ToolLookup>) -> Vec<ToolSpec> {
+pub(crate) fn callable_specs(found: Vec<ToolLookup>) -> Vec<ToolSpec> {
     let own = |lookup: &ToolLookup| match lookup {
         ToolLookup::Found { name, .. } => !is_built_in(name),
         ToolLookup::Missing(_) | ToolLookup::NotCallable(_) => false,
@@ -159,7 +159,7 @@ fn declared_tools(text: &str) -> Vec<String> {
 }
 
 /// Returns the place where a function is first mentioned, for the user: `prompt [3]`, `note [2]`, `result in [5]`.
-pub(in crate::session) fn first_mention(name: &str, dialog: &Dialog) -> String {
+pub(crate) fn first_mention(name: &str, dialog: &Dialog) -> String {
     let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
     for prompt in prompts.clone() {
         if references(&prompt.prompt)

@@ -18,11 +18,11 @@ use crate::agent::{
     AgentEvent, AgentNotice, AgentQuestion, AgentReply, Decision, FileChange, InputPart,
     QuestionAnswer, ToolCall, Usage,
 };
+use crate::answer_events::answer_event;
 use crate::dialog::{AnswerBuilder, ToolRecord, call_line, interrupted, tool_line};
-use crate::session::answer_events::answer_event;
-use crate::session::events::{AnswerEvent, TurnOutcome};
-use crate::session::tool_return::ToolReturn;
-use crate::session::tools::shows_itself;
+use crate::events::{AnswerEvent, TurnOutcome};
+use crate::tool_return::ToolReturn;
+use crate::tools::shows_itself;
 
 #[derive(Debug, Clone)]
 pub(super) enum TurnEvent {
@@ -39,7 +39,7 @@ pub(super) enum TurnEvent {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::session) enum TurnEffect {
+pub(crate) enum TurnEffect {
     Show(AnswerEvent),
     /// [`TurnEvent::ToolReturned`] follows.
     CallTool(ToolCall),
@@ -55,7 +55,7 @@ pub(in crate::session) enum TurnEffect {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::session) struct TurnEnd {
+pub(crate) struct TurnEnd {
     pub outcome: TurnOutcome,
     /// The answer in its stored form.
     pub stored: String,

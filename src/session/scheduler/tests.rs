@@ -1,14 +1,14 @@
 //! The scheduler as tables of events and effects.
 
 use super::*;
+use crate::cell::CellOrigin;
+use crate::events::{EndEvent, SessionEvent};
 use crate::output::transcript::TranscriptText;
+use crate::outputs::Outputs;
+use crate::replay::{ReplayPurpose, ReplayStep};
+use crate::replay_summary::{ReplayStop, ReplaySummary};
+use crate::run::{NextEvent, Run, stream};
 use crate::runtime::{Death, Ending};
-use crate::session::cell::CellOrigin;
-use crate::session::events::{EndEvent, SessionEvent};
-use crate::session::outputs::Outputs;
-use crate::session::replay::{ReplayPurpose, ReplayStep};
-use crate::session::replay_summary::{ReplayStop, ReplaySummary};
-use crate::session::run::{NextEvent, Run, stream};
 
 fn result(ending: Ending) -> CellResult {
     CellResult {

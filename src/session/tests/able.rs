@@ -3,7 +3,7 @@
 use super::agents::connecting;
 use super::*;
 use crate::agent::{AgentCapabilities, Descriptor, Login, LoginMethod, LoginProgram};
-use crate::session::{QuestionChoice, Reply};
+use crate::{QuestionChoice, Reply};
 
 /// A session with such an agent.
 fn stage_for(able: AgentCapabilities, turns: Vec<Vec<AgentEvent>>) -> Stage {

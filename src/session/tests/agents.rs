@@ -1,7 +1,7 @@
 //! Another agent in mid-session: it is told all there was, and the old one is gone.
 
 use super::*;
-use crate::session::{ConnectAgent, PlanAgent};
+use crate::{ConnectAgent, PlanAgent};
 
 pub(super) fn connecting(script: &scripted::Script) -> ConnectAgent {
     let plan = AgentConfig {

@@ -1,7 +1,7 @@
 //! What front-ends other than an editor need: tools called outside of turns, silent inputs, a queue that stops.
 
 use super::*;
-use crate::session::tools::tests::answering;
+use crate::tools::tests::answering;
 
 fn called(name: &str, arguments: Value) -> ToolCall {
     ToolCall {
@@ -100,7 +100,7 @@ fn a_call_that_is_stopped_returns_when_its_code_has_ended() {
         caller(true),
     );
     let run = run.run;
-    crate::session::tools::tests::until(&run, "= 42");
+    crate::tools::tests::until(&run, "= 42");
     let next = stage.submit("next");
     stage.session.interrupt();
     let (_, text, success) = returned(&run);

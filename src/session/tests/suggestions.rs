@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::agent::{AgentFailure, FailureKind, SuggestReply, SuggestRequest};
-use crate::session::{Draft, PendingSuggestion};
+use crate::{Draft, PendingSuggestion};
 
 fn suggesting(turns: Vec<Vec<AgentEvent>>, suggested: Vec<SuggestReply>) -> Stage {
     let mut script = scripted::Script::new(turns);

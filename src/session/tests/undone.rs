@@ -4,7 +4,7 @@
 use super::*;
 use crate::config::RunCells;
 use crate::runtime::{CellStep, Checkpoint, CheckpointRequest, CheckpointStep, Checkpoints};
-use crate::session::tools::tests::answering;
+use crate::tools::tests::answering;
 
 /// Checkpoints there are before these cells.
 fn there(before: &[u32]) -> Checkpoints {

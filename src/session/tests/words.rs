@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(in crate::session) fn words(run: &Run) -> Vec<String> {
+pub(crate) fn words(run: &Run) -> Vec<String> {
     let mut words = Vec::new();
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
@@ -16,7 +16,7 @@ pub(in crate::session) fn words(run: &Run) -> Vec<String> {
 }
 
 /// What a front-end sees in an event.
-pub(in crate::session) fn word(event: &SessionEvent) -> String {
+pub(crate) fn word(event: &SessionEvent) -> String {
     match event {
         SessionEvent::Begin(event) => begun(event),
         SessionEvent::Cell(event) => of_cell(event),

@@ -7,7 +7,7 @@ use crate::agent::{
     Activity, ActivityKind, AgentUpdate, Change, ConfigOption, Decision, Descriptor, FileChange,
     FileLocation, PlanStep, QuestionAnswer, QuestionOption, Subject, WorkStatus,
 };
-use crate::session::{QuestionChoice, Reply};
+use crate::{QuestionChoice, Reply};
 
 fn plan(first: WorkStatus) -> AgentEvent {
     let step = |text: &str, status| PlanStep {

@@ -11,30 +11,30 @@ use super::{
     ToolEffect, ToolEvent,
 };
 use crate::agent::{Approvals, FileChange, ToolCall};
+use crate::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::cell::{CellOrigin, CellProgress, CellResult, CellRun};
 use crate::config::KernelMode;
+use crate::event_loop::Session;
+use crate::events::{AnswerEvent, BeginEvent, TextEvent};
+use crate::handle::Command;
+use crate::ids::{CallId, ToolCaller};
+use crate::peers::RuntimeRequester;
+use crate::prompt::PromptEvent;
+use crate::question::{QuestionChoice, Reply};
 use crate::runtime::{BranchRequest, Execute, RequestId, RuntimeEvent, RuntimeRequest};
-use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
-use crate::session::cell::{CellOrigin, CellProgress, CellResult, CellRun};
-use crate::session::event_loop::Session;
-use crate::session::events::{AnswerEvent, BeginEvent, TextEvent};
-use crate::session::handle::Command;
-use crate::session::ids::{CallId, ToolCaller};
-use crate::session::peers::RuntimeRequester;
-use crate::session::prompt::PromptEvent;
-use crate::session::question::{QuestionChoice, Reply};
-use crate::session::runtimes::{RuntimePeer, RuntimeRole};
-use crate::session::scheduler::{ActiveJob, SchedulerEvent};
-use crate::session::tool_return::ToolReturn;
+use crate::runtimes::{RuntimePeer, RuntimeRole};
+use crate::scheduler::{ActiveJob, SchedulerEvent};
+use crate::tool_return::ToolReturn;
 
 /// Error returned when the agent's code calls a tool that runs cells.
-pub(in crate::session) const NESTED_CELLS: &str =
+pub(crate) const NESTED_CELLS: &str =
     "no cell can be run for a cell that waits for it: run the code here";
 /// Error for a kernel that ended between two cells.
 const NO_KERNEL: &str = "the kernel ended before the cell";
 
 impl Session {
     /// Begins a call that the turn offers; returns the result if the call is over at once.
-    pub(in crate::session) fn call_tool(&mut self, call: ToolCall) -> Option<ToolReturn> {
+    pub(crate) fn call_tool(&mut self, call: ToolCall) -> Option<ToolReturn> {
         let prompt = self.scheduler.prompt()?;
         if !prompt.offers(&call.name) {
             let why = format!("tool `{}` is not defined", call.name);
@@ -44,11 +44,7 @@ impl Session {
     }
 
     /// Begins a call, whether or not it is offered; returns the result if the call is over at once.
-    pub(in crate::session) fn begin_tool(
-        &mut self,
-        by: ToolCaller,
-        call: ToolCall,
-    ) -> Option<ToolReturn> {
+    pub(crate) fn begin_tool(&mut self, by: ToolCaller, call: ToolCall) -> Option<ToolReturn> {
         let (runner, mut context) = self.runner_and_context(by);
         match runner.begin(call, &mut context) {
             ToolEffect::Done(result) => Some(result),
@@ -60,7 +56,7 @@ impl Session {
     }
 
     /// Cancels the call: withdraws its questions, interrupts its code and waits for the code to end.
-    pub(in crate::session) fn cancel_call(&mut self) {
+    pub(crate) fn cancel_call(&mut self) {
         self.on_approval(ApprovalEvent::TurnOver);
         self.on_agent_code_end();
         if self.tool_runner.is_running() {
@@ -87,7 +83,7 @@ impl Session {
     }
 
     /// Ends the copy of the user's interpreter together with its turn.
-    pub(in crate::session) fn end_branch(&mut self) {
+    pub(crate) fn end_branch(&mut self) {
         if std::mem::take(&mut self.tool_runner.has_branch) {
             let end = RuntimeRequest::Branch(BranchRequest::End);
             self.runtimes.user.notify(end);
@@ -121,7 +117,7 @@ impl Session {
     }
 
     /// Passes the event to the runner of this call; ignores calls that are over.
-    pub(in crate::session) fn on_call_event(&mut self, call: CallId, event: ToolEvent) {
+    pub(crate) fn on_call_event(&mut self, call: CallId, event: ToolEvent) {
         if self.tool_runner.call_id() == call {
             self.on_tool_event(ToolCaller::Turn, event);
         } else if self.agent_calls.tool_runner.call_id() == call {
@@ -130,7 +126,7 @@ impl Session {
     }
 
     /// Passes the event to the active tool, and carries out its effect.
-    pub(in crate::session) fn on_tool_event(&mut self, by: ToolCaller, event: ToolEvent) {
+    pub(crate) fn on_tool_event(&mut self, by: ToolCaller, event: ToolEvent) {
         if matches!(
             event,
             ToolEvent::UserReplied(Reply::Chosen(QuestionChoice::Stop))
@@ -286,7 +282,7 @@ impl Session {
     }
 
     /// Handles an event of a tool's code; returns any other event.
-    pub(in crate::session) fn on_code_event(
+    pub(crate) fn on_code_event(
         &mut self,
         role: RuntimeRole,
         id: RequestId,
@@ -331,7 +327,7 @@ impl Session {
     }
 
     /// Continues the tools after the end of the interpreter was reported.
-    pub(in crate::session) fn resume_tools(&mut self) {
+    pub(crate) fn resume_tools(&mut self) {
         if self.tool_runner.awaits_restart() {
             self.on_tool_event(ToolCaller::Turn, ToolEvent::Restarted);
         } else if self.tool_runner.code_has_died()
@@ -345,7 +341,7 @@ impl Session {
     }
 
     /// Reads the skill on another thread, since its disk may not respond.
-    pub(in crate::session) fn read_skill(&self, call: CallId, path: String) {
+    pub(crate) fn read_skill(&self, call: CallId, path: String) {
         let (catalog, inbox) = (self.skill_registry.catalog().clone(), self.inbox.clone());
         tokio::task::spawn_blocking(move || {
             let read = catalog.activate(&path).map(Box::new);
@@ -354,7 +350,7 @@ impl Session {
         });
     }
 
-    pub(in crate::session) fn run_notebook_job(&self, call: CallId, job: NotebookJob) {
+    pub(crate) fn run_notebook_job(&self, call: CallId, job: NotebookJob) {
         let inbox = self.inbox.clone();
         let mut seen = self.tool_runner.seen_files.clone();
         tokio::task::spawn_blocking(move || {
@@ -365,7 +361,7 @@ impl Session {
     }
 
     /// Shows the change to the user and continues the tool.
-    pub(in crate::session) fn on_notebook_job_done(
+    pub(crate) fn on_notebook_job_done(
         &mut self,
         call: CallId,
         done: (NotebookJobResult, SeenFiles, Option<FileChange>),

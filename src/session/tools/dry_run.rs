@@ -3,8 +3,8 @@
 //! The tool that asks does not notice: the question is asked again below the output of the dry run.
 
 use super::tool::{ToolEffect, ToolEvent};
+use crate::question::{ProposedCell, QuestionChoice, QuestionSubject, Reply};
 use crate::runtime::{DryRunCell, RuntimeReply, RuntimeRequest, Snapshot, split_parts};
-use crate::session::question::{ProposedCell, QuestionChoice, QuestionSubject, Reply};
 
 #[derive(Default)]
 pub(super) struct DryRun {

@@ -6,9 +6,9 @@ use super::{BeginResult, Tool, ToolContext, ToolEffect, ToolEvent};
 use crate::agent::{InputPart, ToolCall};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
+use crate::pictures::Pictures;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
-use crate::session::pictures::Pictures;
-use crate::session::tool_return::ToolReturn;
+use crate::tool_return::ToolReturn;
 
 struct FunctionCall;
 

@@ -12,12 +12,12 @@ use super::arguments::Arguments;
 use super::skill_registry::ALREADY;
 use super::tool::is_yes;
 use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
+use crate::cell::CellResult;
 use crate::output::limits::{Rest, shorten_transcript};
+use crate::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::runtime::{Death, Ending};
-use crate::session::cell::CellResult;
-use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
-use crate::session::tool_return::ToolReturn;
 use crate::skills::{Activation, LANGUAGE, SkillOrigin};
+use crate::tool_return::ToolReturn;
 
 /// Longest output of a block in the result, in code points.
 const BLOCK_CHARACTERS: usize = 2_000;

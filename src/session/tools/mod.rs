@@ -27,11 +27,11 @@ pub(super) mod tests;
 use std::time::Instant;
 
 use crate::agent::ToolCall;
+use crate::cell::{CellResult, CellRun};
 use crate::config::RunCells;
+use crate::ids::CallId;
 use crate::runtime::RequestId;
-use crate::session::cell::{CellResult, CellRun};
-use crate::session::ids::CallId;
-use crate::session::runtimes::RuntimeRole;
+use crate::runtimes::RuntimeRole;
 
 pub(super) use driver::NESTED_CELLS;
 use dry_run::DryRun;

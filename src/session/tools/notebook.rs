@@ -13,22 +13,22 @@ use super::arguments::Arguments;
 use super::tool::is_yes;
 use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::{InputPart, Subject};
+use crate::cell::CellResult;
 use crate::config::RunCells;
 use crate::input::is_ipycodex_input;
 use crate::notebook::document::{CellAction, CellChanges, CellKind, Draft, DraftCell, LineRange};
 use crate::notebook::{TIMES, output_value, times};
+use crate::notebook_file::NotebookFile;
+use crate::question::{ProposedCell, QuestionChoice, QuestionSubject, Reply};
 use crate::runtime::Ending;
-use crate::session::cell::CellResult;
-use crate::session::notebook_file::NotebookFile;
-use crate::session::question::{ProposedCell, QuestionChoice, QuestionSubject, Reply};
-use crate::session::tool_return::ToolReturn;
+use crate::tool_return::ToolReturn;
 
 mod job;
 
 use job::{
     MAX_IMAGES, MAX_TEXT_BYTES, NotebookRequest, PreparedChange, PreparedRequest, RequestedAction,
 };
-pub(in crate::session) use job::{NotebookJob, NotebookJobResult, SeenFiles};
+pub(crate) use job::{NotebookJob, NotebookJobResult, SeenFiles};
 
 /// Longest output of a cell in the result, in characters.
 const OUTPUT_CHARACTERS: usize = 18_000;

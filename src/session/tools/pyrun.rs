@@ -8,9 +8,9 @@ use super::{BeginResult, Tool, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::InputPart;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
+use crate::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::runtime::{RuntimeReply, RuntimeRequest, Snapshot};
-use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
-use crate::session::tool_return::ToolReturn;
+use crate::tool_return::ToolReturn;
 
 /// Last lines of a traceback that the model gets.
 const TRACEBACK_LINES: usize = 30;

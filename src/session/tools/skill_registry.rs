@@ -12,8 +12,8 @@ use tokio::sync::watch;
 
 use super::specs;
 use crate::dialog::{Dialog, tool_records};
-use crate::session::events::Notice;
-use crate::session::run::RunSender;
+use crate::events::Notice;
+use crate::run::RunSender;
 use crate::skills::{Activation, Catalog, Consent, SkillOrigin};
 use crate::text::columns;
 use crate::text::escape::visible;
@@ -32,7 +32,7 @@ pub struct Skills {
 /// Called once, on a thread of its own.
 pub type FindSkills = Box<dyn FnOnce() -> Skills + Send>;
 
-pub(in crate::session) struct SkillRegistry {
+pub(crate) struct SkillRegistry {
     catalog: Catalog,
     consent: Arc<Mutex<Consent>>,
     trusted: HashSet<PathBuf>,
@@ -54,7 +54,7 @@ enum SavedAnswer {
 
 impl SkillRegistry {
     /// Starts empty; calls `find` on another thread and passes its result to `take`.
-    pub(in crate::session) fn load_in_background(
+    pub(crate) fn load_in_background(
         find: FindSkills,
         take: impl FnOnce(Skills) + Send + 'static,
     ) -> Self {
@@ -79,7 +79,7 @@ impl SkillRegistry {
     }
 
     /// Resolves when the catalog is complete, or its thread has failed.
-    pub(in crate::session) fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(crate) fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut found = self.found.clone();
         async move {
             // An error means that the thread has failed.
@@ -87,18 +87,18 @@ impl SkillRegistry {
         }
     }
 
-    pub(in crate::session) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.catalog.skills().is_empty()
     }
 
-    pub(in crate::session) fn unique_skills(&self) -> Vec<(String, String)> {
+    pub(crate) fn unique_skills(&self) -> Vec<(String, String)> {
         let named = self.catalog.skills().iter().filter(|skill| !skill.shadowed);
         named
             .map(|skill| (skill.name.clone(), skill.description.clone()))
             .collect()
     }
 
-    pub(in crate::session) fn listing(&self) -> String {
+    pub(crate) fn listing(&self) -> String {
         let skills = self.catalog.skills();
         if skills.is_empty() {
             return "No skills found.".to_owned();
@@ -148,13 +148,13 @@ impl SkillRegistry {
         }
     }
 
-    pub(in crate::session) fn code_decision(&self, hash: &str) -> Option<bool> {
+    pub(crate) fn code_decision(&self, hash: &str) -> Option<bool> {
         let decided = self.code.get(hash).copied();
         decided.or_else(|| self.consent().may_run(hash))
     }
 
     /// Finds the skills that the conversation holds when a turn begins.
-    pub(in crate::session) fn scan_conversation(&mut self, dialog: &Dialog) {
+    pub(crate) fn scan_conversation(&mut self, dialog: &Dialog) {
         let answers = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
         let loaded = answers
             .filter(|prompt| prompt.response.contains(specs::LOAD_SKILL))
@@ -168,12 +168,12 @@ impl SkillRegistry {
         self.loaded = loaded.collect();
     }
 
-    pub(in crate::session) fn set_catalog(&mut self, catalog: Catalog, consent: Consent) {
+    pub(crate) fn set_catalog(&mut self, catalog: Catalog, consent: Consent) {
         self.catalog = catalog;
         *self.consent() = consent;
     }
 
-    pub(in crate::session) fn catalog(&self) -> &Catalog {
+    pub(crate) fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
@@ -189,7 +189,7 @@ impl SkillRegistry {
     }
 
     /// Stores the user's decision about code with this hash, for good.
-    pub(in crate::session) fn record_code_decision(&mut self, hash: String, may_run: bool) {
+    pub(crate) fn record_code_decision(&mut self, hash: String, may_run: bool) {
         self.code.insert(hash.clone(), may_run);
         self.unsaved.push(SavedAnswer::Code { hash, may_run });
     }
@@ -201,17 +201,17 @@ impl SkillRegistry {
         }
     }
 
-    pub(in crate::session) fn newly_loaded(&self) -> &[String] {
+    pub(crate) fn newly_loaded(&self) -> &[String] {
         &self.fresh
     }
 
     /// Called when a prompt was sent, or the session changes.
-    pub(in crate::session) fn clear_newly_loaded(&mut self) {
+    pub(crate) fn clear_newly_loaded(&mut self) {
         self.fresh.clear();
     }
 
     /// Writes new decisions on another thread; reports a failure on `out`.
-    pub(in crate::session) fn save_decisions(&mut self, out: &RunSender) {
+    pub(crate) fn save_decisions(&mut self, out: &RunSender) {
         let answers = std::mem::take(&mut self.unsaved);
         if answers.is_empty() {
             return;

@@ -9,7 +9,7 @@ use crate::agent::ToolSpec;
 use crate::runtime::RuntimeCapabilities;
 
 pub(super) const PYRUN: &str = "pyrun";
-pub(in crate::session) const RUN_CELLS: &str = "run_cells";
+pub(crate) const RUN_CELLS: &str = "run_cells";
 pub(super) const LOAD_SKILL: &str = "load_skill";
 pub(super) const NOTEBOOK: &str = "notebook";
 

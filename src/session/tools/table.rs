@@ -7,13 +7,13 @@ use super::specs;
 use super::tool::Begin;
 use crate::agent::ToolSpec;
 use crate::config::{AgentTools, Choices, RunCells};
+use crate::outputs::{Outputs, READ_OUTPUT};
 use crate::runtime::RuntimeCapabilities;
-use crate::session::outputs::{Outputs, READ_OUTPUT};
-use crate::session::runtimes::RuntimePeer;
+use crate::runtimes::RuntimePeer;
 
 /// The conditions that decide which built-in tools a turn is offered.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::session) struct ToolOffer<'a> {
+pub(crate) struct ToolOffer<'a> {
     pub python: bool,
     /// Cells may be run, perhaps after an approval.
     pub run_cells: bool,
@@ -69,7 +69,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
 ];
 
 impl<'a> ToolOffer<'a> {
-    pub(in crate::session) fn current(
+    pub(crate) fn current(
         choices: &Choices,
         user: &'a RuntimePeer,
         skills: &SkillRegistry,
@@ -83,18 +83,18 @@ impl<'a> ToolOffer<'a> {
     }
 
     /// Returns the offered tools, always in the order of the table.
-    pub(in crate::session) fn specs(self) -> Vec<ToolSpec> {
+    pub(crate) fn specs(self) -> Vec<ToolSpec> {
         let offered = TOOLS.iter().filter(|row| (row.is_offered)(self));
         offered.map(|row| (row.spec)(self.able)).collect()
     }
 }
 
 /// Returns true for the names of built-in tools, offered or not.
-pub(in crate::session) fn is_built_in(name: &str) -> bool {
+pub(crate) fn is_built_in(name: &str) -> bool {
     TOOLS.iter().any(|row| row.name == name)
 }
 
 /// Returns true when the output of the tool is already on the screen when the call returns.
-pub(in crate::session) fn shows_itself(name: &str) -> bool {
+pub(crate) fn shows_itself(name: &str) -> bool {
     TOOLS.iter().any(|row| row.name == name && row.shows_itself)
 }

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use crate::agent::{AgentEvent, AgentReply, InputPart, Subject, TurnId};
 use crate::config::RunCells;
 use crate::output::MODEL_CHARACTERS;
-use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
-use crate::session::tests::{Stage, calls, says, stage_with, word, words};
-use crate::session::{CellEvent, NextEvent, QuestionEvent, Run, SessionEvent};
+use crate::question::{QuestionChoice, QuestionSubject, Reply};
+use crate::tests::{Stage, calls, says, stage_with, word, words};
+use crate::{CellEvent, NextEvent, QuestionEvent, Run, SessionEvent};
 
 fn auto(turns: Vec<Vec<AgentEvent>>) -> Stage {
     stage_with(turns, |parts| parts.choices.run_cells = RunCells::Auto)
@@ -29,7 +29,7 @@ fn cells(codes: &[&str]) -> (&'static str, Value) {
 }
 
 /// Words of a run to its end, each question answered with the next reply.
-pub(in crate::session) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
+pub(crate) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
     let (mut words, mut replies) = (Vec::new(), replies.iter());
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
@@ -52,7 +52,7 @@ pub(in crate::session) fn answering(stage: &Stage, run: &Run, replies: &[Reply])
 }
 
 /// Reads a run until the word `stop`.
-pub(in crate::session) fn until(run: &Run, stop: &str) -> Vec<String> {
+pub(crate) fn until(run: &Run, stop: &str) -> Vec<String> {
     let mut words = Vec::new();
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {

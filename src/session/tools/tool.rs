@@ -10,18 +10,18 @@ use serde_json::Value;
 use super::notebook::{NotebookJob, NotebookJobResult};
 use super::skill_registry::SkillRegistry;
 use crate::agent::{InputPart, PlanStep};
+use crate::approvals::SessionGrants;
+use crate::cell::CellResult;
 use crate::config::RunCells;
+use crate::kernels::{KernelPlacement, OpenedKernel};
+use crate::outputs::{OutputKind, Outputs};
+use crate::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::runtime::{RuntimeCapabilities, RuntimeReply, RuntimeRequest, Stdin};
-use crate::session::approvals::SessionGrants;
-use crate::session::cell::CellResult;
-use crate::session::kernels::{KernelPlacement, OpenedKernel};
-use crate::session::outputs::{OutputKind, Outputs};
-use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
-use crate::session::saving::NotebookPlaces;
-use crate::session::tool_return::ToolReturn;
+use crate::saving::NotebookPlaces;
 use crate::skills::Activation;
+use crate::tool_return::ToolReturn;
 
-pub(in crate::session) enum ToolEvent {
+pub(crate) enum ToolEvent {
     RuntimeAnswered(RuntimeReply),
     UserReplied(Reply),
     CodeStarted,
@@ -41,7 +41,7 @@ pub(in crate::session) enum ToolEvent {
     DeadlineReached,
 }
 
-pub(in crate::session) enum ToolEffect {
+pub(crate) enum ToolEffect {
     Wait,
     /// Ask the runtime; [`ToolEvent::RuntimeAnswered`] follows.
     Submit(RuntimeRequest),
@@ -75,7 +75,7 @@ pub(in crate::session) enum ToolEffect {
     Done(ToolReturn),
 }
 
-pub(in crate::session) struct ToolCode {
+pub(crate) struct ToolCode {
     pub(super) source: String,
     pub(super) display: CodeDisplay,
     /// Directory to change to first; `None`: the current one.
@@ -91,7 +91,7 @@ pub(super) enum CodeDisplay {
     Own { kernel: u32, heading: String },
 }
 
-pub(in crate::session) trait Tool: Send {
+pub(crate) trait Tool: Send {
     /// Returns the next effect; ignores events that the tool did not ask for.
     fn on(&mut self, event: ToolEvent, context: &mut ToolContext<'_>) -> ToolEffect;
 
@@ -105,7 +105,7 @@ pub(in crate::session) trait Tool: Send {
     }
 }
 
-pub(in crate::session) struct ToolContext<'a> {
+pub(crate) struct ToolContext<'a> {
     pub now: Instant,
     /// False where there is no user to ask.
     pub can_ask: bool,

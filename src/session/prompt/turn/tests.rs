@@ -6,12 +6,12 @@ mod questions;
 use serde_json::json;
 
 use super::*;
+use crate::Reply;
 use crate::agent::{
     Activity, ActivityKind, AgentFailure, Change, CommandRun, FailureKind, FileChange, PlanStep,
     Subject, TurnId, WorkStatus,
 };
 use crate::dialog::{DENIED, display_form};
-use crate::session::Reply;
 
 const TURN: TurnId = TurnId(1);
 

@@ -6,11 +6,11 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::agent::AgentEvent;
-use crate::session::question::{QuestionChoice, Reply};
-use crate::session::tests::{Stage, calls, says, stage_with, words};
-use crate::session::tools::Skills;
-use crate::session::tools::tests::{answering, replied, until};
+use crate::question::{QuestionChoice, Reply};
 use crate::skills::{Catalog, Consent, Roots};
+use crate::tests::{Stage, calls, says, stage_with, words};
+use crate::tools::Skills;
+use crate::tools::tests::{answering, replied, until};
 
 const SKILL: &str = "---\nname: demo\ndescription: Shows.\n---\nText.\n";
 

@@ -17,7 +17,7 @@ use crate::notebook::document::{
     apply_marked_text, diff, output_mark, show,
 };
 use crate::notebook::{outputs_text, pictures_of, read_outputs};
-use crate::session::notebook_file::{IfMissing, NotebookFile, notebook_report};
+use crate::notebook_file::{IfMissing, NotebookFile, notebook_report};
 use crate::text::report::Report;
 
 /// Largest text of a call, and largest sum of the pictures in its result, in bytes.
@@ -26,7 +26,7 @@ pub(super) const MAX_TEXT_BYTES: usize = 8 << 20;
 pub(super) const MAX_IMAGES: usize = 8;
 
 #[derive(Debug, Clone)]
-pub(in crate::session) struct NotebookRequest {
+pub(crate) struct NotebookRequest {
     pub(super) path: PathBuf,
     /// As the agent named it.
     pub(super) name: String,
@@ -48,7 +48,7 @@ pub(super) enum RequestedAction {
     Run(usize),
 }
 
-pub(in crate::session) enum NotebookJob {
+pub(crate) enum NotebookJob {
     Prepare(Box<NotebookRequest>),
     Write {
         opened: Box<NotebookFile>,
@@ -58,13 +58,13 @@ pub(in crate::session) enum NotebookJob {
     },
 }
 
-pub(in crate::session) enum NotebookJobResult {
+pub(crate) enum NotebookJobResult {
     Prepared(Box<PreparedRequest>),
     /// A warning about attributes of the file that could not be kept, or why the file was not written.
     Written(Result<Option<String>, String>),
 }
 
-pub(in crate::session) enum PreparedRequest {
+pub(crate) enum PreparedRequest {
     Failed(String),
     Reply {
         text: String,
@@ -78,7 +78,7 @@ pub(in crate::session) enum PreparedRequest {
     },
 }
 
-pub(in crate::session) struct PreparedChange {
+pub(crate) struct PreparedChange {
     pub(super) opened: NotebookFile,
     pub(super) draft: Draft,
     pub(super) reply: String,
@@ -87,7 +87,7 @@ pub(in crate::session) struct PreparedChange {
 
 /// The files as the agent last saw them.
 #[derive(Debug, Clone, Default)]
-pub(in crate::session) struct SeenFiles(HashMap<PathBuf, TrackedFile>);
+pub(crate) struct SeenFiles(HashMap<PathBuf, TrackedFile>);
 
 impl SeenFiles {
     fn remember(&mut self, file: &TrackedFile) {
@@ -102,10 +102,7 @@ impl SeenFiles {
 
 impl NotebookJob {
     /// Also returns the change to show to the user, if one was written.
-    pub(in crate::session) fn run(
-        self,
-        seen: &mut SeenFiles,
-    ) -> (NotebookJobResult, Option<FileChange>) {
+    pub(crate) fn run(self, seen: &mut SeenFiles) -> (NotebookJobResult, Option<FileChange>) {
         match self {
             NotebookJob::Prepare(request) => {
                 let prepared = prepare(&request, seen)

@@ -19,12 +19,12 @@ use serde_json::Value;
 
 use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::{PlanStep, WorkStatus};
+use crate::cell::CellResult;
 use crate::config::RunCells;
+use crate::kernels::{KernelChoice, KernelPlacement, OpenedKernel};
+use crate::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::runtime::{BranchRequest, RuntimeReply, RuntimeRequest, Snapshot};
-use crate::session::cell::CellResult;
-use crate::session::kernels::{KernelChoice, KernelPlacement, OpenedKernel};
-use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
-use crate::session::tool_return::ToolReturn;
+use crate::tool_return::ToolReturn;
 
 use request::CellsRequest;
 use results::{FinishedCell, FinishedCells, from_copy};

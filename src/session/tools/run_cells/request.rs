@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::super::arguments::Arguments;
 use crate::input::is_ipycodex_input;
+use crate::kernels::KernelChoice;
+use crate::question::ProposedCell;
 use crate::runtime::RuntimeCapabilities;
-use crate::session::kernels::KernelChoice;
-use crate::session::question::ProposedCell;
 
 /// Time limit of a cell outside the live interpreter, if the call has none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use crate::agent::InputPart;
+use crate::cell::CellResult;
 use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::output::transcript::TranscriptText;
+use crate::outputs::Outputs;
 use crate::runtime::{Death, Ending};
-use crate::session::cell::CellResult;
-use crate::session::outputs::Outputs;
-use crate::session::tool_return::ToolReturn;
-use crate::session::tools::pyrun::{NO_OUTPUT, to_tool_return};
+use crate::tool_return::ToolReturn;
+use crate::tools::pyrun::{NO_OUTPUT, to_tool_return};
 
 /// Least code points for the output of a cell, however many cells there are.
 const MIN_CHARACTERS: usize = 2_000;

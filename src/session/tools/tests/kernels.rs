@@ -7,7 +7,7 @@ use crate::config::KernelMode;
 use crate::runtime::connect::{RuntimePlan, capabilities, connect};
 use crate::runtime::scripted::Script;
 use crate::runtime::{RuntimeEvent, StartFailure};
-use crate::session::{Parts, PlannedRuntime};
+use crate::{Parts, PlannedRuntime};
 
 fn own(kernel: &str, codes: &[&str], more: Value) -> (&'static str, Value) {
     let (name, mut arguments) = cells(codes);

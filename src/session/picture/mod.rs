@@ -9,7 +9,7 @@ mod error;
 mod for_model;
 mod pixels;
 
-pub(crate) use decode::{MOST_BYTES, allowed, pixels, size};
-pub(crate) use error::PictureError;
-pub(crate) use for_model::for_model;
-pub(crate) use pixels::Pixels;
+pub use decode::{MOST_BYTES, allowed, pixels, size};
+pub use error::PictureError;
+pub use for_model::for_model;
+pub use pixels::Pixels;

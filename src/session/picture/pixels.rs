@@ -9,7 +9,7 @@ use super::error::PictureError;
 const PARTS: u32 = 6;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pixels {
+pub struct Pixels {
     width: u32,
     height: u32,
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ pub(crate) struct Pixels {
 
 impl Pixels {
     /// Creates a picture; `None` when it is empty or the number of bytes does not match the size.
-    pub(crate) fn new(width: u32, height: u32, bytes: Vec<u8>) -> Option<Self> {
+    pub fn new(width: u32, height: u32, bytes: Vec<u8>) -> Option<Self> {
         let wanted = u64::from(width) * u64::from(height) * 4;
         (wanted > 0 && bytes.len() as u64 == wanted).then_some(Pixels {
             width,
@@ -26,16 +26,16 @@ impl Pixels {
         })
     }
 
-    pub(crate) fn width(&self) -> u32 {
+    pub fn width(&self) -> u32 {
         self.width
     }
 
-    pub(crate) fn height(&self) -> u32 {
+    pub fn height(&self) -> u32 {
         self.height
     }
 
     /// Returns the pixel at a place; `None` outside of the picture.
-    pub(crate) fn get(&self, x: u32, y: u32) -> Option<[u8; 4]> {
+    pub fn get(&self, x: u32, y: u32) -> Option<[u8; 4]> {
         if x >= self.width || y >= self.height {
             return None;
         }
@@ -44,7 +44,7 @@ impl Pixels {
     }
 
     /// Scales to a smaller (or equal) size: each pixel is the mean of those it covers, weighted by their alpha.
-    pub(crate) fn shrunk(&self, width: u32, height: u32) -> Pixels {
+    pub fn shrunk(&self, width: u32, height: u32) -> Pixels {
         let (width, height) = (width.clamp(1, self.width), height.clamp(1, self.height));
         if (width, height) == (self.width, self.height) {
             return self.clone();
@@ -84,7 +84,7 @@ impl Pixels {
 
     /// As [`Pixels::shrunk`], but thin lines stay visible: each pixel is halfway between the mean of the covered
     /// pixels and the covered part that differs most. Colours are weighted by their alpha.
-    pub(crate) fn condensed(&self, width: u32, height: u32) -> Pixels {
+    pub fn condensed(&self, width: u32, height: u32) -> Pixels {
         let mut mean = self.shrunk(width, height);
         let across = (self.width / mean.width).min(self.height / mean.height);
         let parts = PARTS.min(across);
@@ -115,7 +115,7 @@ impl Pixels {
         mean
     }
 
-    pub(crate) fn over(mut self, ground: [u8; 3]) -> Pixels {
+    pub fn over(mut self, ground: [u8; 3]) -> Pixels {
         for pixel in self.bytes.chunks_exact_mut(4) {
             let alpha = u32::from(pixel[3]);
             for (value, ground) in pixel.iter_mut().zip(ground) {
@@ -131,7 +131,7 @@ impl Pixels {
     ///
     /// # Errors
     /// [`PictureError::Broken`] when the encoder fails, for which no cause is known.
-    pub(crate) fn to_png(&self) -> Result<Vec<u8>, PictureError> {
+    pub fn to_png(&self) -> Result<Vec<u8>, PictureError> {
         let mut out = Vec::new();
         let mut encoder = png::Encoder::new(&mut out, self.width, self.height);
         encoder.set_color(png::ColorType::Rgba);

@@ -27,7 +27,7 @@ const STEP: f64 = 0.75;
 
 /// Width and height before and after scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MadeSmaller {
+pub struct MadeSmaller {
     from: (u32, u32),
     to: (u32, u32),
 }
@@ -47,7 +47,7 @@ impl fmt::Display for MadeSmaller {
 ///
 /// # Errors
 /// The format is none that models take, the data is invalid, or the picture is too large even to be scaled down.
-pub(crate) fn for_model(file: &[u8]) -> Result<(String, Option<MadeSmaller>), PictureError> {
+pub fn for_model(file: &[u8]) -> Result<(String, Option<MadeSmaller>), PictureError> {
     let mime = picture_type(file).ok_or(PictureError::Unknown)?;
     let from = size_of_at_most(file, MOST_PIXELS)?;
     let longest = from.0.max(from.1);

@@ -6,15 +6,24 @@
 pub(super) const TABLE: &[(&str, &str)] = &[
     (
         "exploring-data",
-        include_str!("../../skills/exploring-data/SKILL.md"),
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/shipped/exploring-data/SKILL.md"
+        )),
     ),
     (
         "ipycodex-tools",
-        include_str!("../../skills/ipycodex-tools/SKILL.md"),
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/shipped/ipycodex-tools/SKILL.md"
+        )),
     ),
     (
         "traceback-to-cause",
-        include_str!("../../skills/traceback-to-cause/SKILL.md"),
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/shipped/traceback-to-cause/SKILL.md"
+        )),
     ),
 ];
 

@@ -1,7 +1,7 @@
 //! Reasons why a picture is not shown; each displays as a phrase for the user.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PictureError {
+pub enum PictureError {
     #[error("the picture is damaged")]
     Broken,
     #[error("not a picture that can be drawn")]

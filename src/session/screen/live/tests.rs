@@ -261,7 +261,7 @@ fn only_our_own_sequences_come_out() {
 }
 
 fn mixed(bytes: usize) -> String {
-    let part = include_str!("../../../tests/data/markdown/typical.md");
+    let part = include_str!("../../../../tests/data/markdown/typical.md");
     part.repeat(bytes / part.len() + 1)
 }
 

@@ -24,7 +24,10 @@ use super::{
 const TOOLS: &str = "IPYCODEX_TOOLS";
 
 /// The system prompt for users without `sysp.txt`.
-const SYSTEM_PROMPT: &str = include_str!("../../assets/prompts/system.md");
+const SYSTEM_PROMPT: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/assets/prompts/system.md"
+));
 
 /// Values from the command line; `None` leaves a value to the environment, the file or the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

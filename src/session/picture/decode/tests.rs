@@ -52,7 +52,7 @@ fn webp() -> Vec<u8> {
     out
 }
 
-const JPEG: &[u8] = include_bytes!("../../../tests/data/pictures/grey.jpg");
+const JPEG: &[u8] = include_bytes!("../../../../tests/data/pictures/grey.jpg");
 
 #[test]
 fn each_format_gives_its_pixels() {

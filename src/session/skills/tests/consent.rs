@@ -69,7 +69,7 @@ fn nobody_is_asked_for_what_came_with_the_program() {
         "{:?}",
         catalog.diagnostics()
     );
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("skills");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shipped");
     let mut folders: Vec<_> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

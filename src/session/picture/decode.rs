@@ -20,13 +20,13 @@ use crate::output::picture_type;
 const MOST_PIXELS: u64 = 16 << 20;
 
 /// Largest file that is read, in bytes.
-pub(crate) const MOST_BYTES: usize = 64 << 20;
+pub const MOST_BYTES: usize = 64 << 20;
 
 /// Memory limit of a decoder, in bytes.
 const MEMORY: usize = 192 << 20;
 
 /// Returns width and height from the header; [`PictureError`] `Large` when the picture is not to be decoded.
-pub(crate) fn size(file: &[u8]) -> Result<(u32, u32), PictureError> {
+pub fn size(file: &[u8]) -> Result<(u32, u32), PictureError> {
     size_of_at_most(file, MOST_PIXELS)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn size_of_at_most(file: &[u8], most: u64) -> Result<(u32, u32), Pict
     Ok((width, height))
 }
 
-pub(crate) fn allowed(width: u32, height: u32) -> Result<(), PictureError> {
+pub fn allowed(width: u32, height: u32) -> Result<(), PictureError> {
     within(width, height, MOST_PIXELS)
 }
 
@@ -67,7 +67,7 @@ fn within(width: u32, height: u32, most: u64) -> Result<(), PictureError> {
     }
 }
 
-pub(crate) fn pixels(file: &[u8]) -> Result<Pixels, PictureError> {
+pub fn pixels(file: &[u8]) -> Result<Pixels, PictureError> {
     pixels_of_at_most(file, MOST_PIXELS)
 }
 
