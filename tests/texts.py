@@ -54,7 +54,12 @@ def texts(commit):
                 yield "%s: %s" % (name, text)
 
 
+revision = sys.argv[1] if len(sys.argv) > 1 else None
+try:
+    before = set(texts(git("rev-parse", "--verify", "--quiet", revision + "^{commit}").strip())) if revision else None
+except subprocess.CalledProcessError:
+    print("texts.py: no commit of this repository is called %r" % revision, file=sys.stderr)
+    sys.exit(2)
 now = set(texts(None))
-before = set(texts(sys.argv[1])) if len(sys.argv) > 1 else None
 for text in sorted(now) if before is None else sorted(now ^ before, key=lambda it: it.split(": ", 1)):
     print(text if before is None else "%s %s" % ("+" if text in now else "-", text))

@@ -2,9 +2,10 @@
 //!
 //! The guard is a fork of ours that runs no program. It is the parent of the child and the subreaper of its descendants
 //! (`PR_SET_CHILD_SUBREAPER`), so neither a double fork nor a session of its own hides a process from it. In:
-//! [`CONTROL_FD`], a pipe that carries signals for the child's group and ends when we do. Out: the child's own exit
-//! status. Invariants: it holds no descriptor of ours but the pipe; it takes no lock and no memory, since it is what a
-//! fork leaves of a process of many threads; it signals a process only while its id cannot mean another one.
+//! [`CONTROL_FD`], a socket that carries signals for the child's group and ends when we do. Out: a byte there for each
+//! signal that was sent; the child's own exit status. Invariants: it holds no descriptor of ours but the socket; it
+//! takes no lock and no memory, since it is what a fork leaves of a process of many threads; it signals a process only
+//! while its id cannot mean another one.
 //!
 //! Absent on purpose: the environment and descriptors of the child (`spawn.rs`).
 
@@ -16,12 +17,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
+use rustix::net::SendFlags;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open,
     pidfd_send_signal, set_child_subreaper, setpgid,
 };
 
-/// The descriptor of the control pipe in the guard.
+/// The descriptor of the control socket in the guard.
 const CONTROL_FD: i32 = 3;
 /// Command byte, no signal: descendants with a session of their own may outlive the child.
 pub(super) const KEEP_SESSIONS: u8 = 0xff;
@@ -92,9 +94,9 @@ fn run(child: i32, control: BorrowedFd<'_>, buffers: &mut Buffers) -> Result<i32
     // Apart from the group that the terminal's signals go to; a failure costs nothing, since all signals are blocked.
     let _ = setpgid(None, None);
     let _ = rustix::process::chdir(c"/");
-    let (pipe, exits) = descriptors(control)?;
-    let mut control = ControlPipe {
-        pipe,
+    let (socket, exits) = descriptors(control)?;
+    let mut control = ControlSocket {
+        socket,
         leader: Pid::from_raw(child).ok_or(Errno::SRCH)?,
         ends_descendants: true,
         ended: false,
@@ -106,7 +108,7 @@ fn run(child: i32, control: BorrowedFd<'_>, buffers: &mut Buffers) -> Result<i32
             break;
         }
         let mut watched = [
-            PollFd::from_borrowed_fd(control.pipe.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(control.socket.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(exits.as_fd(), PollFlags::IN),
         ];
         if poll(&mut watched, None).is_err() {
@@ -124,32 +126,32 @@ fn run(child: i32, control: BorrowedFd<'_>, buffers: &mut Buffers) -> Result<i32
     Ok(status.unwrap_or(libc::SIGKILL))
 }
 
-/// The pipe from us, and the state that its commands have set.
-struct ControlPipe {
-    pipe: OwnedFd,
+/// The socket from us, and the state that its commands have set.
+struct ControlSocket {
+    socket: OwnedFd,
     /// The process whose group gets the signals, and whose end counts.
     leader: Pid,
     /// All descendants end with the leader.
     ends_descendants: bool,
-    /// The other end of the pipe is closed: we are gone.
+    /// The other end of the socket is closed: we are gone.
     ended: bool,
 }
 
-impl ControlPipe {
+impl ControlSocket {
     /// Carries out the commands that have arrived.
     fn run_commands(&mut self) {
         while !self.ended {
-            let mut watched = [PollFd::from_borrowed_fd(self.pipe.as_fd(), PollFlags::IN)];
+            let mut watched = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
             if !poll(&mut watched, Some(&Timespec::default())).is_ok_and(|count| count > 0) {
                 return;
             }
             let mut command = [0];
-            match rustix::io::read(&self.pipe, &mut command) {
+            match rustix::io::read(&self.socket, &mut command) {
                 Ok(1) if command[0] == KEEP_SESSIONS => self.ends_descendants = false,
                 Ok(1) if command[0] == SUCCESSOR => {
                     // Written at once with the call: it is there.
                     let mut id = [0; 4];
-                    if rustix::io::read(&self.pipe, &mut id) == Ok(4)
+                    if rustix::io::read(&self.socket, &mut id) == Ok(4)
                         && let Some(heir) = Pid::from_raw(i32::from_ne_bytes(id))
                     {
                         self.leader = heir;
@@ -159,6 +161,7 @@ impl ControlPipe {
                     if let Some(signal) = Signal::from_named_raw(command[0].into()) {
                         let _ = kill_process_group(self.leader, signal);
                     }
+                    let _ = rustix::net::send(&self.socket, &command, SendFlags::DONTWAIT);
                 }
                 Err(Errno::INTR) => {}
                 _ => self.ended = true,
@@ -167,7 +170,7 @@ impl ControlPipe {
     }
 }
 
-/// Closes every inherited descriptor but the pipe; returns the pipe under its number and a signalfd for SIGCHLD.
+/// Closes every inherited descriptor but the socket; returns the socket under its number and a signalfd for SIGCHLD.
 #[allow(unsafe_code)]
 fn descriptors(control: BorrowedFd<'_>) -> Result<(OwnedFd, OwnedFd), Errno> {
     use std::os::fd::FromRawFd;
@@ -210,7 +213,7 @@ fn drain(exits: &OwnedFd) {
 /// Reaps ended children. Returns the leader's status if it was among them, and whether no child is left (orphans become
 /// children of the guard). The leader's group is killed before the leader is reaped, while the id is still its own.
 #[allow(unsafe_code)]
-fn reap(control: &mut ControlPipe) -> (Option<i32>, bool) {
+fn reap(control: &mut ControlSocket) -> (Option<i32>, bool) {
     let mut found = None;
     loop {
         // SAFETY: `info` and `status` are plain memory for the kernel to fill.
@@ -224,7 +227,7 @@ fn reap(control: &mut ControlPipe) -> (Option<i32>, bool) {
             if id <= 0 {
                 return (found, false);
             }
-            let is_leader = |control: &ControlPipe| id == control.leader.as_raw_nonzero().get();
+            let is_leader = |control: &ControlSocket| id == control.leader.as_raw_nonzero().get();
             if is_leader(control) {
                 control.run_commands();
             }
@@ -245,7 +248,7 @@ fn reap(control: &mut ControlPipe) -> (Option<i32>, bool) {
 /// Sends SIGTERM to all descendants, then SIGKILL; returns the status of the leader, also when it was known before.
 fn end_all(
     exits: &OwnedFd,
-    control: &mut ControlPipe,
+    control: &mut ControlSocket,
     mut status: Option<i32>,
     buffers: &mut Buffers,
 ) -> Option<i32> {

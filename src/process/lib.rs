@@ -46,12 +46,13 @@ pub use timed_output::output_within;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ipycodex_text as text;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 /// A running or ended child. Dropping it kills the group at once if it still runs.
@@ -66,6 +67,8 @@ pub struct Child {
 #[derive(Debug, Clone)]
 pub struct Group {
     control: Arc<OwnedFd>,
+    /// Number of signals that the guard has not sent yet.
+    unsent: Arc<Mutex<usize>>,
     killed: Arc<AtomicBool>,
 }
 
@@ -75,6 +78,7 @@ impl Child {
             guard,
             group: Group {
                 control: Arc::new(control),
+                unsent: Arc::default(),
                 killed: Arc::new(AtomicBool::new(false)),
             },
         }
@@ -155,7 +159,7 @@ impl Child {
             ) {
                 Ok(0) => return Ok(false),
                 Ok(_) => return Ok(true),
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -171,9 +175,49 @@ impl Drop for Child {
 }
 
 impl Group {
-    /// Sends `signal` to every process of the group.
+    /// Sends `signal` to every process of the group, a moment later: the guard does it.
     pub fn signal(&self, signal: Signal) {
-        self.command(u8::try_from(signal.as_raw()).unwrap_or(0));
+        let mut unsent = self.unsent();
+        self.take_answers(&mut unsent);
+        *unsent += usize::from(self.command(u8::try_from(signal.as_raw()).unwrap_or(0)));
+    }
+
+    /// Waits until every signal has been sent, at most a second: what the child is given next comes after them.
+    pub fn await_signals(&self) {
+        let mut unsent = self.unsent();
+        let second = Timespec {
+            tv_sec: 1,
+            tv_nsec: 0,
+        };
+        self.take_answers(&mut unsent);
+        while *unsent > 0 {
+            let mut watched = [PollFd::from_borrowed_fd(
+                self.control.as_fd(),
+                PollFlags::IN,
+            )];
+            match poll(&mut watched, Some(&second)) {
+                Ok(0) => return,
+                _ => self.take_answers(&mut unsent),
+            }
+        }
+    }
+
+    fn unsent(&self) -> MutexGuard<'_, usize> {
+        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the signals that the guard has sent meanwhile.
+    fn take_answers(&self, unsent: &mut usize) {
+        let mut answers = [0; 64];
+        while *unsent > 0 {
+            match rustix::io::read(&self.control, &mut answers) {
+                Ok(count @ 1..) => *unsent = unsent.saturating_sub(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                // The guard is gone.
+                Ok(0) | Err(_) => *unsent = 0,
+            }
+        }
     }
 
     /// Lets descendants with a session of their own (a server, a browser) outlive the child, which is about to be
@@ -190,9 +234,9 @@ impl Group {
         let _ = rustix::io::write(&self.control, &command);
     }
 
-    fn command(&self, command: u8) {
+    fn command(&self, command: u8) -> bool {
         // Fails only when no process is left to signal.
-        let _ = rustix::io::write(&self.control, &[command]);
+        rustix::io::write(&self.control, &[command]).is_ok()
     }
 
     /// Kills the group on request; [`Group::was_killed`] is true from then on.
@@ -237,6 +281,30 @@ mod tests {
         group.signal(Signal::TERM); // reaped: must not reach anybody
     }
 
+    #[test]
+    fn signals_have_been_sent_once_they_are_awaited() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().display();
+        // A stopped process keeps its signals where they can be seen.
+        let script = format!("cd {place}; echo $$ > told.new; mv told.new told; kill -STOP $$");
+        let child = shell(&script, Leadership::Session);
+        let line = |name: &str| {
+            let id = std::fs::read_to_string(folder.path().join("told")).ok()?;
+            let status = std::fs::read_to_string(format!("/proc/{}/status", id.trim())).ok()?;
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            Some(line.trim().to_owned())
+        };
+        while line("State:").is_none_or(|state| !state.starts_with('T')) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for signal in [Signal::HUP, Signal::INT, Signal::USR1, Signal::USR2] {
+            child.group().signal(signal);
+            child.group().await_signals();
+            let pending = u64::from_str_radix(&line("ShdPnd:").unwrap(), 16).unwrap();
+            assert_ne!(pending & 1 << (signal.as_raw() - 1), 0, "{signal:?}");
+        }
+    }
+
     /// Starts a process without parent, in a session of its own, that ignores signals; its id is in a file.
     const ESCAPED: &str = "(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > told.new; mv told.new told; sleep 1000' &)
         until [ -e told ]; do sleep 0.01; done";
@@ -275,7 +343,7 @@ mod tests {
         drop(writer);
         assert_eq!(std::io::read_to_string(reader).unwrap(), "");
         let open = std::fs::read_dir(format!("/proc/{}/fd", sleeping.id())).unwrap();
-        assert_eq!(open.count(), 5, "0-2, the pipe and what tells of deaths");
+        assert_eq!(open.count(), 5, "0-2, the socket and what tells of deaths");
         sleeping.group().kill();
         sleeping.wait().unwrap();
     }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::io::ioctl_fionbio;
-use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Signal, ioctl_tiocsctty, set_parent_process_death_signal, setpgid, setsid};
 
 use super::Child;
@@ -101,7 +101,12 @@ pub fn spawn(plan: SpawnPlan) -> io::Result<Child> {
         .iter()
         .map(|(fd, number)| (fd.as_raw_fd(), *number))
         .collect();
-    let (control, our_control) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (control, our_control) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
     ioctl_fionbio(&our_control, true)?;
     let mut buffers = Buffers::new();
     let prepare = move || -> io::Result<()> {

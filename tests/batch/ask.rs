@@ -2,17 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::support::home::{Home, Ran};
+use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::responses::{Endpoint, Reply};
 
-fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
-    home.run(&[&["--agent", "demo"], arguments].concat(), stdin)
-}
-
 #[test]
 fn an_answer_is_raw_markdown_and_knows_the_cells() {
-    let ran = demo(&Home::new(), &[], "a = 41\na + 1\n.what ran?\n'after'\n");
+    let ran = Home::new().demo(&[], "a = 41\na + 1\n.what ran?\n'after'\n");
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{ran:?}");
     assert!(ran.stdout.starts_with("42\n# Demo answer\n\n"), "{ran:?}");
     assert!(ran.stdout.ends_with("\n'after'\n"), "{ran:?}");
@@ -40,7 +36,7 @@ fn ask_takes_a_prompt_standard_input_and_files() {
         (&["ask", "hello", "-f", "notes.txt"], "piped", "> hello\n"),
         (&["ask", "%time or ?"], "", "> %time or ?\n"),
     ] {
-        let ran = demo(&home, arguments, stdin);
+        let ran = home.demo(arguments, stdin);
         assert_eq!(ran.code(), 0, "{ran:?}");
         assert!(ran.stdout.contains(quoted), "{arguments:?}: {ran:?}");
         assert!(ran.stdout.ends_with("\n"), "{ran:?}");
@@ -49,7 +45,7 @@ fn ask_takes_a_prompt_standard_input_and_files() {
 
 #[test]
 fn ask_as_json_is_one_object() {
-    let ran = demo(&Home::new(), &["ask", "hello", "--json"], "");
+    let ran = Home::new().demo(&["ask", "hello", "--json"], "");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["status"], "complete");
@@ -118,7 +114,7 @@ fn ask_says_what_is_wrong() {
         ),
         (&["ask", "x", "--nonsense"], 2, ["--nonsense", "Usage"]),
     ] {
-        let ran = demo(&home, arguments, "");
+        let ran = home.demo(arguments, "");
         assert_eq!(
             (ran.code(), ran.stdout.as_str()),
             (code, ""),
@@ -164,21 +160,21 @@ fn a_missing_agent_is_one_error_with_its_remedies() {
 #[test]
 fn a_session_is_gone_on_with() {
     let home = Home::new();
-    let first = demo(&home, &[], "a = 1\n.one\n");
+    let first = home.demo(&[], "a = 1\n.one\n");
     assert_eq!(first.code(), 0, "{first:?}");
-    let second = demo(&home, &["ask", "two", "--session", "1"], "");
+    let second = home.demo(&["ask", "two", "--session", "1"], "");
     assert!(
         second.stdout.contains("- 1 prompt before this one"),
         "{second:?}"
     );
-    demo(&home, &["-r", "1"], "%ipycodex rename my work\n");
-    let third = demo(&home, &["ask", "three", "--session", "my work"], "");
+    home.demo(&["-r", "1"], "%ipycodex rename my work\n");
+    let third = home.demo(&["ask", "three", "--session", "my work"], "");
     assert!(
         third.stdout.contains("- 2 prompts before this one"),
         "{third:?}"
     );
-    demo(&home, &[], "b = 1\n%ipycodex rename my work\n");
-    let several = demo(&home, &["ask", "four", "--session", "my work"], "");
+    home.demo(&[], "b = 1\n%ipycodex rename my work\n");
+    let several = home.demo(&["ask", "four", "--session", "my work"], "");
     assert_eq!(several.code(), 1, "{several:?}");
     assert!(several.stderr.contains("several sessions"), "{several:?}");
 }
@@ -325,8 +321,7 @@ fn a_picture_that_is_all_a_prompt_has_does_not_go_unseen() {
 #[test]
 fn where_nobody_can_be_asked_the_answer_is_no_and_said() {
     let mut home = Home::new();
-    std::fs::create_dir_all(home.config()).unwrap();
-    std::fs::write(home.config().join("config.json"), r#"{"approvals": "ask"}"#).unwrap();
+    home.write_config("config.json", r#"{"approvals": "ask"}"#);
     let command = json!({"ask": "item/commandExecution/requestApproval", "params": {
         "itemId": "i", "command": "touch a\n\u{1b}]0;t\u{7}", "cwd": "/some/where"}});
     let script = home.write("script.json", json!([[command]]).to_string());
@@ -352,7 +347,7 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_said() {
 
 #[test]
 fn a_prompt_that_is_a_number_is_a_prompt_and_nothing_else() {
-    let ran = demo(&Home::new(), &["ask", "401"], "");
+    let ran = Home::new().demo(&["ask", "401"], "");
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{ran:?}");
     assert!(ran.stdout.contains("> 401"), "{ran:?}");
 }

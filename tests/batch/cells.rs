@@ -6,7 +6,7 @@ use crate::support::peers;
 const DEMO: [&str; 2] = ["--agent", "demo"];
 
 fn demo(arguments: &[&str], stdin: &str) -> Ran {
-    Home::new().run(&[&DEMO, arguments].concat(), stdin)
+    Home::new().demo(arguments, stdin)
 }
 
 /// Arguments, standard input; standard output, exit code, part of standard error.
@@ -183,7 +183,7 @@ fn files_run_as_cells() {
             {"cell_type": "code", "source": "b + 1"}], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}"##,
     );
     home.write("bad.ipynb", "{]");
-    let run = |name: &str| home.run(&["--agent", "demo", "run", name], "");
+    let run = |name: &str| home.demo(&["run", name], "");
     assert_eq!(run("one.py").stdout, "2\n");
     let marked = run("marked.py");
     assert!(
@@ -227,6 +227,6 @@ fn what_is_piped_is_recorded_unless_told_not_to() {
         (count("sessions"), count("history"), count("ai_prompts")),
         (1, 3, 1)
     );
-    home.run(&["--agent", "demo", "--no-record"], "b = 2\n");
+    home.demo(&["--no-record"], "b = 2\n");
     assert_eq!((count("sessions"), count("history")), (1, 3));
 }

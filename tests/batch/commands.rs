@@ -3,7 +3,7 @@
 use crate::support::home::{Home, Ran};
 
 fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
-    let ran = home.run(&[&["--agent", "demo"], arguments].concat(), stdin);
+    let ran = home.demo(arguments, stdin);
     assert_eq!(ran.code(), 0, "{ran:?}");
     ran
 }
@@ -12,12 +12,7 @@ fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
 fn the_options_for_models_are_in_force() {
     let options = ["--model", "large", "--completion-model", "tiny"];
     let home = Home::new();
-    std::fs::create_dir_all(home.config()).unwrap();
-    std::fs::write(
-        home.config().join("config.json"),
-        r#"{"think": "h", "search": null}"#,
-    )
-    .unwrap();
+    home.write_config("config.json", r#"{"think": "h", "search": null}"#);
     let ran = demo(
         &home,
         &options,
@@ -119,13 +114,11 @@ fn where_nobody_can_pick_a_session_is_named() {
 #[test]
 fn a_setting_is_written_without_touching_anything_else() {
     let home = Home::new();
-    let file = home.config().join("config.json");
-    std::fs::create_dir_all(home.config()).unwrap();
     let before = "{\n  // how much\n  \"think\": \"l\", /* little */\n  \"mine\": [1,  2],\n}\n";
-    std::fs::write(&file, before).unwrap();
+    let file = home.write_config("config.json", before);
     let text = "%ipycodex set think h\n%ipycodex set edit_mode vi\n%ipycodex think\n%ipycodex set think\n\
                 %ipycodex think m\n";
-    let ran = home.run(&["--agent", "demo"], text);
+    let ran = home.demo(&[], text);
     assert!(
         ran.stdout.contains("think is \"h\" in ") && ran.stdout.contains("think is h\n"),
         "{ran:?}"
@@ -141,12 +134,12 @@ fn a_setting_is_written_without_touching_anything_else() {
         .replace("2],\n", "2],\n  \"edit_mode\": \"vi\"\n");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
 
-    let refused = home.run(&["--agent", "demo"], "%ipycodex set think q\n");
+    let refused = home.demo(&[], "%ipycodex set think q\n");
     assert!(refused.stderr.contains("h/l/m/x"), "{refused:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
     // What cannot be understood is not written.
     std::fs::write(&file, "{oops").unwrap();
-    let refused = home.run(&["--agent", "demo"], "%ipycodex set think h\n");
+    let refused = home.demo(&[], "%ipycodex set think h\n");
     assert!(refused.stderr.contains("was not changed: "), "{refused:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{oops");
 }

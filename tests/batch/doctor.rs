@@ -45,8 +45,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_healthy_place_and_one_with_everything_wrong() {
-    let mut home = Home::new();
-    home.set("OPENAI_API_KEY", "canary-1234");
+    let mut home = Home::with(&[("OPENAI_API_KEY", "canary-1234")]);
     let before = files(&home.path());
     let ran = home.run(&["doctor", "--agent", "demo", "--json"], "");
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -66,8 +65,7 @@ fn a_healthy_place_and_one_with_everything_wrong() {
     }
     assert_eq!(verdict(&found, "IPython"), "warning", "{found:?}");
 
-    std::fs::create_dir_all(home.config()).unwrap();
-    std::fs::write(home.config().join("config.json"), r#"{"think": "never"}"#).unwrap();
+    home.write_config("config.json", r#"{"think": "never"}"#);
     std::fs::create_dir_all(home.history().parent().unwrap()).unwrap();
     std::fs::write(home.history(), "no database, but notes").unwrap();
     home.set("VIRTUAL_ENV", home.path().join("gone"));
@@ -137,8 +135,7 @@ fn a_kernelspec_whose_program_is_gone_and_a_gateway_that_does_not_answer() {
 
 #[test]
 fn what_tmux_keeps_back_is_found() {
-    let mut home = Home::new();
-    home.set("TMUX", "/nowhere,1,0");
+    let home = Home::with(&[("TMUX", "/nowhere,1,0")]);
     let options = "case $2$3 in *escape-time) echo 500;; *) echo off;; esac";
     home.install_script("tmux", &format!("#!/bin/sh\n{options}\n"));
     let pty = Pty::spawn(&home, &["doctor", "--agent", "demo"], (120, 60));

@@ -20,7 +20,7 @@ fn ipythons_history_magics_reach_every_session() {
         home.run(&["--python", python, "-c", code], "")
     };
     cell("a = 41 + 1");
-    home.run(&["--agent", "demo", "ask", "why 41?"], "");
+    home.demo(&["ask", "why 41?"], "");
     for (code, shown) in [
         ("%hist ~2/", "a = 41 + 1\n"),
         ("%hist -g 41", " 1/1: a = 41 + 1\n   1: %hist -g 41\n"),
@@ -42,7 +42,7 @@ fn ipythons_history_magics_reach_every_session() {
 fn a_cell_reads_the_record_and_finds_itself_in_it() {
     let home = Home::new();
     home.run(&["-c", "a = 1"], "");
-    home.run(&["--agent", "demo", "ask", "why?"], "");
+    home.demo(&["ask", "why?"], "");
     let cells_of = |session: &str, options: &[&str]| {
         let code = LOOK.replace("SESSION", session);
         home.run(&[options, &["-c", &code]].concat(), "")

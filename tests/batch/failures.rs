@@ -79,7 +79,6 @@ fn a_missing_interpreter_is_named_with_a_remedy() {
 #[test]
 fn a_broken_configuration_is_named_and_cells_run() {
     let home = Home::new();
-    std::fs::create_dir_all(home.config()).unwrap();
     for (content, said) in [
         ("{\n\"think\": \"l\",\nx}", "line 3"),
         ("{\"think\": 5}", "think"),
@@ -91,7 +90,7 @@ fn a_broken_configuration_is_named_and_cells_run() {
         ),
         ("{\"code_theme\": \"githbu\"}", "did you mean `github`?"),
     ] {
-        std::fs::write(home.config().join("config.json"), content).unwrap();
+        home.write_config("config.json", content);
         let ran = home.run(&["-c", "6 * 7"], "");
         assert_eq!((ran.stdout.as_str(), ran.code()), ("42\n", 0), "{ran:?}");
         assert!(

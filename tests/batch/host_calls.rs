@@ -14,7 +14,7 @@ fn demo(ipython: bool, text: &str) -> Ran {
     if let (true, Some(python)) = (ipython, peers::python()) {
         home.install("python3", &python);
     }
-    home.run(&["--agent", "demo"], text)
+    home.demo(&[], text)
 }
 
 /// Runs cells; each tells what came of it in a line of its own.
@@ -353,9 +353,8 @@ ipycodex.display('shown beside')";
         let home = Home::new();
         endpoint.write_home(&home.codex(), "gpt-5.5");
         home.install("codex", &codex);
-        std::fs::create_dir_all(home.config()).unwrap();
         let settings = r#"{"run_cells": "auto", "sandbox": "danger-full-access"}"#;
-        std::fs::write(home.config().join("config.json"), settings).unwrap();
+        home.write_config("config.json", settings);
         let cells = "# %%\nprint('out' + 'put'); secret = 21\ndef twice(n: int): return n * 2\n\
                      # %%\n.do it with &`twice`\n";
         let ran = home.run(&["--agent", "codex"], cells);
@@ -408,9 +407,8 @@ fn what_code_of_the_agent_asks_ends_with_the_code() {
     let home = Home::new();
     endpoint.write_home(&home.codex(), "gpt-5.5");
     home.install("codex", &codex);
-    std::fs::create_dir_all(home.config()).unwrap();
     let settings = r#"{"run_cells": "auto", "sandbox": "danger-full-access"}"#;
-    std::fs::write(home.config().join("config.json"), settings).unwrap();
+    home.write_config("config.json", settings);
     let ran = home.run(&["--agent", "codex"], ".do it\n6 * 7\n");
     assert!(
         ran.stdout

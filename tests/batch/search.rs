@@ -6,10 +6,7 @@ use crate::support::home::{Home, finish};
 
 fn home() -> Home {
     let home = Home::new();
-    home.run(
-        &["--agent", "demo"],
-        "needle = 1\n.where is the needle?\n\n",
-    );
+    home.demo(&[], "needle = 1\n.where is the needle?\n\n");
     let directory = home.work().join("elsewhere");
     std::fs::create_dir_all(&directory).unwrap();
     let mut command = home.command(&["-c", "Needle = 2; print('\\t')"]);

@@ -20,9 +20,8 @@ fn traces(home: &Home) -> Vec<PathBuf> {
 
 #[test]
 fn messages_and_stages_are_named_and_not_quoted() {
-    let mut home = Home::new();
-    home.set("IPYCODEX_TRACE", "wire, startup");
-    let ran = home.run(&["--agent", "demo"], "secret = 41\n.hush\nsecret\n");
+    let home = Home::with(&[("IPYCODEX_TRACE", "wire, startup")]);
+    let ran = home.demo(&[], "secret = 41\n.hush\nsecret\n");
     assert_eq!(ran.code(), 0, "{ran:?}");
     // The built-in agent is a process of its own, with a log of its own.
     let all = traces(&home);
@@ -54,8 +53,7 @@ fn messages_and_stages_are_named_and_not_quoted() {
 
 #[test]
 fn what_it_cannot_trace_is_said() {
-    let mut home = Home::new();
-    home.set("IPYCODEX_TRACE", "wires");
+    let home = Home::with(&[("IPYCODEX_TRACE", "wires")]);
     let ran = home.run(&["-c", "1"], "");
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(

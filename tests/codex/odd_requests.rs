@@ -7,6 +7,7 @@ use ipycodex::agent::{
 
 use super::faults::faulty;
 use super::harness::{Harness, TurnEvents, folder, request};
+use super::questions::decided;
 
 /// Plays `fault` in a turn that asks; the n-th question gets the n-th answer, those beyond get none.
 fn ask(fault: &str, answers: &[QuestionAnswer]) -> TurnEvents {
@@ -35,10 +36,6 @@ fn ask(fault: &str, answers: &[QuestionAnswer]) -> TurnEvents {
     let next = harness.run(request("second?", folder.path()));
     assert_eq!(next.text(), "fine", "{fault}: {next:?}");
     events
-}
-
-fn decided(decision: Decision) -> QuestionAnswer {
-    QuestionAnswer::from_decision(decision)
 }
 
 #[test]

@@ -46,6 +46,11 @@ pub(super) fn program(model: &str, endpoint: Endpoint) -> Option<Program> {
     Some(program)
 }
 
+/// A model that always answers `fine`.
+pub(super) fn endless() -> Endpoint {
+    Endpoint::answering(|_, _| Reply::text("fine"))
+}
+
 /// A path as a word of a command line.
 pub(super) fn quoted(path: &Path) -> String {
     let path = path.to_str().expect("our paths are UTF-8");
@@ -58,8 +63,7 @@ impl Program {
     /// Writes `config.json`. Commands of the agent run without a sandbox: not every machine can make one.
     pub(super) fn configure(&self, mut settings: Value) {
         settings["sandbox"] = json!("danger-full-access");
-        std::fs::create_dir_all(self.home.config()).unwrap();
-        std::fs::write(self.home.config().join("config.json"), settings.to_string()).unwrap();
+        self.home.write_config("config.json", settings.to_string());
     }
 
     /// Runs these cells and prompts from standard input.

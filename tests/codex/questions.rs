@@ -71,7 +71,7 @@ fn answered(question: &AgentQuestion, answer: QuestionAnswer) -> AgentReply {
     }
 }
 
-fn decided(decision: Decision) -> QuestionAnswer {
+pub(super) fn decided(decision: Decision) -> QuestionAnswer {
     QuestionAnswer::from_decision(decision)
 }
 

@@ -10,12 +10,8 @@ use ipycodex::runtime::{
 use ipycodex::text::offset::CodePoints;
 use serde_json::{Map, json};
 
-use super::harness::{Harness, SLEEPS, kernels, plan};
+use super::harness::{Harness, SLEEPS, kernels, ok, plan};
 use crate::support::await_true;
-
-fn ok(text: &str) -> (String, Ending) {
-    (text.to_owned(), Ending::Ok)
-}
 
 #[test]
 fn a_python_kernel_shows_what_cells_show() {

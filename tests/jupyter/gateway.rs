@@ -15,7 +15,7 @@ use serde_json::{Map, json};
 
 use super::cells::tools_references_and_looks;
 use super::gateway_server::{Served, TOKEN, gateway};
-use super::harness::{Harness, SLEEPS};
+use super::harness::{Harness, SLEEPS, ok};
 use super::proxy::between;
 use crate::support::home::Home;
 use crate::support::{await_true, peers};
@@ -36,10 +36,6 @@ fn plan(
         variables,
         patience: Duration::from_secs(60),
     }
-}
-
-pub(super) fn ok(text: &str) -> (String, Ending) {
-    (text.to_owned(), Ending::Ok)
 }
 
 fn works(more: &[&str]) {

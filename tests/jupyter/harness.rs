@@ -207,3 +207,8 @@ impl Harness {
         })
     }
 }
+
+/// What a cell that ended well printed.
+pub(super) fn ok(text: &str) -> (String, Ending) {
+    (text.to_owned(), Ending::Ok)
+}

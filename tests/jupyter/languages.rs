@@ -6,12 +6,8 @@ use ipycodex::runtime::{
 };
 use ipycodex::text::offset::CodePoints;
 
-use super::harness::{Harness, kernels, plan};
+use super::harness::{Harness, kernels, ok, plan};
 use crate::support::peers;
-
-fn ok(text: &str) -> (String, Ending) {
-    (text.to_owned(), Ending::Ok)
-}
 
 #[test]
 fn the_cells_of_bash_are_bash() {

@@ -6,9 +6,9 @@ use std::net::TcpStream;
 
 use ipycodex::runtime::{Death, Ending, RuntimeEvent, Stdin};
 
-use super::gateway::{harness, ok};
+use super::gateway::harness;
 use super::gateway_server::{Served, TOKEN, gateway};
-use super::harness::Harness;
+use super::harness::{Harness, ok};
 use super::proxy::between;
 
 /// The name of a kernel at its gateway.

@@ -174,9 +174,10 @@ fn start_up_files_that_a_kernel_does_not_take_are_named_once() {
         return;
     };
     home.write(".ipycodex/startup.py", "x = 1\n");
-    let (own, kernel) = (home.config().join("startup.py"), "jupyter:python3");
-    std::fs::create_dir_all(home.config()).unwrap();
-    std::fs::write(&own, "y = 1\n").unwrap();
+    let (own, kernel) = (
+        home.write_config("startup.py", "y = 1\n"),
+        "jupyter:python3",
+    );
     let ran = home.run(
         &["--runtime", kernel, "--agent", "demo"],
         "'x' in dir()\n2\n",

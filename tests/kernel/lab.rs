@@ -75,14 +75,11 @@ fn a_notebook_is_worked_on_in_jupyterlab() {
     let endpoint = model();
     endpoint.write_home(&harness.home.codex(), "gpt-5.5");
     harness.home.install("codex", codex);
-    std::fs::create_dir_all(harness.home.config()).unwrap();
     // Not every machine can make a sandbox.
     let settings = json!({"approvals": "ask", "run_cells": "ask", "sandbox": "danger-full-access"});
-    std::fs::write(
-        harness.home.config().join("config.json"),
-        settings.to_string(),
-    )
-    .unwrap();
+    harness
+        .home
+        .write_config("config.json", settings.to_string());
     harness.install(&[]);
     harness.home.write("data.csv", "a,b\n1,2\n3,4\n");
     let cell = json!({"cell_type": "code", "id": "c", "metadata": {}, "source": "", "execution_count": null,

@@ -1,6 +1,6 @@
 //! `export`: each form, from the shell and from the command line; a script comes back.
 
-use super::reference::{figure, homes, is_valid, piped};
+use super::reference::{figure, homes, is_valid};
 use crate::support::home::Home;
 
 #[test]
@@ -12,7 +12,7 @@ fn a_session_is_exported_in_every_form() {
              %ipycodex export a.txt\n",
             figure()
         );
-        let ran = piped(&home, &[], &stdin);
+        let ran = home.demo(&[], &stdin);
         assert!(
             ran.stdout
                 .contains("Exported 3 code cells and 1 prompt to a.py.\n"),
@@ -61,7 +61,7 @@ fn an_exported_script_is_loaded_again() {
         "in.py",
         "# %%\nx = '''\\\n# %%% not a cell\n'''\n# %%\n.hello\n# %%\nprint(len(x))\n",
     );
-    assert_eq!(piped(&home, &["run", "in.py"], "").code(), 0);
+    assert_eq!(home.demo(&["run", "in.py"], "").code(), 0);
     let ran = home.run(&["export", "1", "-o", "a.py"], "");
     assert_eq!(
         ran.stdout, "Exported 2 code cells and 1 prompt to a.py.\n",
@@ -71,7 +71,7 @@ fn an_exported_script_is_loaded_again() {
         ["a.py", "-c", "print('x is', len(x))"],
         ["run", "a.py", "--no-ipython"],
     ] {
-        let ran = piped(&home, &arguments, "");
+        let ran = home.demo(&arguments, "");
         assert!(ran.stdout.starts_with("16\n"), "{ran:?}");
         assert_eq!(ran.code(), 0, "{ran:?}");
     }
@@ -81,7 +81,7 @@ fn an_exported_script_is_loaded_again() {
 fn what_cannot_be_exported_is_said() {
     let home = Home::new();
     home.write("mine.md", "# mine\n");
-    piped(&home, &[], "a = 1\n");
+    home.demo(&[], "a = 1\n");
     for (arguments, code, said) in [
         (
             ["export", "99", "-o", "a.md"],

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::reference::{figure, notebook, piped, sources};
+use super::reference::{figure, notebook, sources};
 use crate::support::home::{Home, finish};
 use crate::support::lab::Lab;
 
@@ -63,8 +63,7 @@ fn what_was_written_is_opened() {
         "{shown}"
     );
 
-    piped(
-        &home,
+    home.demo(
         &[],
         "a = 1\n'a note'\n.hello\na + 1\n%ipycodex save saved\n",
     );
@@ -93,7 +92,7 @@ fn a_notebook_is_worked_on_in_both() {
          subprocess.run({words}).returncode"
     );
     let stdin = format!("%ipycodex open a.ipynb\n{cell}\n'after'; 2 + 3\n");
-    let ran = piped(&home, &[], &stdin);
+    let ran = home.demo(&[], &stdin);
     assert!(
         ran.stderr
             .contains("a.ipynb was changed by another program; it was read again"),

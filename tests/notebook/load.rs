@@ -1,6 +1,6 @@
 //! `load`, `-l` and `ipycodex FILE`: numbers, the record, the conversation; strangers' notebooks; what stops it.
 
-use super::reference::{homes, notebook, piped, sources};
+use super::reference::{homes, notebook, sources};
 use crate::repl::shell::{Shell, inputs, record};
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
@@ -70,7 +70,7 @@ fn a_file_is_loaded_wherever_it_is_named() {
         (vec!["saved.ipynb"], "x > 6\n"),
         (vec![], "%ipycodex load saved\nx > 6\n"),
     ] {
-        let ran = piped(&home, &arguments, stdin);
+        let ran = home.demo(&arguments, stdin);
         assert_eq!(ran.code(), 0, "{ran:?}");
         assert!(ran.stdout.ends_with("True\n"), "{ran:?}");
         assert!(
@@ -80,7 +80,7 @@ fn a_file_is_loaded_wherever_it_is_named() {
         );
     }
     // What was loaded is saved with what came after.
-    let ran = piped(&home, &["saved.ipynb"], "y = 1\n%ipycodex save again\n");
+    let ran = home.demo(&["saved.ipynb"], "y = 1\n%ipycodex save again\n");
     assert!(
         ran.stdout
             .contains("Saved 3 code cells and 1 prompt to again.ipynb."),
@@ -104,7 +104,7 @@ fn a_strangers_notebook_is_code_and_notes() {
                 {"cell_type": "code", "source": "a + 1"}],
                 "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4, "nbformat_minor": 2}"##,
         );
-        let ran = piped(&home, &["other.ipynb"], "%ipycodex context\n");
+        let ran = home.demo(&["other.ipynb"], "%ipycodex context\n");
         assert!(ran.stdout.contains("\n2\n"), "{ran:?}");
         assert!(
             ran.stdout
@@ -142,7 +142,7 @@ fn a_failing_cell_stops_it_and_what_is_left_out_is_said() {
         shell.shows("2 more not run");
         shell.lacks("three\n");
         assert_eq!(shell.leave(), 0);
-        let ran = piped(&shell.home, &["-l", "a.py"], "print('never')\n");
+        let ran = shell.home.demo(&["-l", "a.py"], "print('never')\n");
         assert_eq!((ran.code(), ran.stdout.as_str()), (1, "one\n"), "{ran:?}");
     }
 }
@@ -194,12 +194,11 @@ fn what_cannot_be_loaded_is_said() {
             "`r.ipynb` is written in R, and cells here are Python\n",
         ),
     ] {
-        let ran = piped(&home, &arguments, "print('never')\n");
+        let ran = home.demo(&arguments, "print('never')\n");
         assert_eq!((ran.code(), ran.stdout.as_str()), (code, ""), "{ran:?}");
         assert!(ran.stderr.contains(said), "{ran:?}");
     }
-    let ran = piped(
-        &home,
+    let ran = home.demo(
         &[],
         "%ipycodex load nope\n%ipycodex load\n%ipycodex load .\n",
     );

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::reference::{homes, notebook, piped, sources};
+use super::reference::{homes, notebook, sources};
 use crate::support::home::Home;
 
 const BOOK: &str = r#"{
@@ -28,9 +28,7 @@ fn what_runs_is_written_where_it_belongs() {
     for home in homes() {
         // As lists: what a cell holds is read by another program below.
         home.write("a.ipynb", BOOK.replace("\"x = 1\"", "[\"x = 1\"]"));
-        let ran = piped(
-            &home,
-            &[],
+        let ran = home.demo(&[],
             "%ipycodex open a.ipynb\n%ipycodex cell 0\nx = 10\nprint('new')\n%ipycodex cell 3\ny = x; y + 1\n\
              %ipycodex close\n'''gone'''\n",
         );
@@ -68,7 +66,7 @@ fn what_others_write_meanwhile_is_kept() {
                  b['cells'].insert(0, new); f = open('a.ipynb', 'w'); json.dump(b, f); f.close()";
     let stdin =
         format!("%ipycodex open a.ipynb\n%ipycodex cell 0\nx = 7\n{other}\n%ipycodex cell 0\n");
-    let ran = piped(&home, &[], &stdin);
+    let ran = home.demo(&[], &stdin);
     assert!(
         ran.stderr
             .contains("was changed by another program; it was read again"),
@@ -77,7 +75,7 @@ fn what_others_write_meanwhile_is_kept() {
     let book = notebook(&home.work().join("a.ipynb"));
     assert_eq!(codes(&book)[..2], ["theirs", "x = 7"], "{book}");
     let said = |text: &str, expected: &str| {
-        let ran = piped(&home, &[], text);
+        let ran = home.demo(&[], text);
         assert!(ran.stderr.contains(expected), "{ran:?}");
     };
     said("%ipycodex cell 0\n", "no notebook is open");

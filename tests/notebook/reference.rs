@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::home::{Home, Ran, finish};
+use crate::support::home::{Home, finish};
 use crate::support::peers;
 
 /// A picture of one pixel.
@@ -27,11 +27,6 @@ pub fn homes() -> Vec<Home> {
         homes.push(home);
     }
     homes
-}
-
-/// Runs these inputs without a terminal.
-pub fn piped(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
-    home.run(&[&["--agent", "demo"], arguments].concat(), stdin)
 }
 
 /// The notebook at `path`, as JSON.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::reference::{PICTURE, ask_python, figure, homes, notebook, piped, runs};
+use super::reference::{PICTURE, ask_python, figure, homes, notebook, runs};
 use crate::support::home::Home;
 
 fn write(home: &Home, name: &str, cells: &[Value]) {
@@ -43,7 +43,7 @@ fn outputs_numbers_and_times_are_written() {
             ],
         );
         let before = std::fs::read_to_string(home.work().join("a.ipynb")).unwrap();
-        let ran = piped(&home, &["run", "a.ipynb", "-o", "out.ipynb"], "");
+        let ran = home.demo(&["run", "a.ipynb", "-o", "out.ipynb"], "");
         assert_eq!(ran.code(), 1, "{ran:?}");
         assert!(
             ran.stdout.contains("42"),
@@ -103,8 +103,7 @@ fn outputs_numbers_and_times_are_written() {
             "it was not run"
         );
         // In place, to the end, told as JSON.
-        let ran = piped(
-            &home,
+        let ran = home.demo(
             &[
                 "run",
                 "--json",
@@ -186,7 +185,7 @@ fn what_another_program_writes_there_meanwhile_stays_and_the_run_goes_on_beside_
     let theirs = "open('out.ipynb', 'w').write('theirs')";
     write(&home, "a.ipynb", &[code("a", theirs), code("b", "6 * 7")]);
     std::fs::write(home.work().join("out-2.ipynb"), "older").unwrap();
-    let ran = piped(&home, &["run", "a.ipynb", "-o", "out.ipynb"], "");
+    let ran = home.demo(&["run", "a.ipynb", "-o", "out.ipynb"], "");
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(
         ran.stderr
@@ -225,8 +224,7 @@ fn parameters_timeouts_and_prompts() {
         ],
     );
     let begun = Instant::now();
-    let ran = piped(
-        &home,
+    let ran = home.demo(
         &[
             "run",
             "a.ipynb",
@@ -268,15 +266,15 @@ fn parameters_timeouts_and_prompts() {
     );
     assert_eq!(book["cells"][4]["outputs"], json!([]));
     // A saved prompt stays, or is sent again.
-    piped(&home, &[], "a = 1\n.hello\n%ipycodex save s\n");
+    home.demo(&[], "a = 1\n.hello\n%ipycodex save s\n");
     let answer = |book: &Value| book["cells"][1]["source"].clone();
     let saved = notebook(&home.work().join("s.ipynb"));
-    piped(&home, &["run", "s.ipynb", "-o", "t.ipynb"], "");
+    home.demo(&["run", "s.ipynb", "-o", "t.ipynb"], "");
     assert_eq!(answer(&valid(&home, "t.ipynb")), answer(&saved));
     let mut text = saved.clone();
     text["cells"][1]["source"] = json!("gone");
     std::fs::write(home.work().join("s.ipynb"), text.to_string()).unwrap();
-    let ran = piped(&home, &["run", "s.ipynb", "-o", "t.ipynb", "--prompts"], "");
+    let ran = home.demo(&["run", "s.ipynb", "-o", "t.ipynb", "--prompts"], "");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let again = valid(&home, "t.ipynb");
     assert!(
@@ -301,7 +299,7 @@ fn tags_and_bars_are_as_nbclient_and_jupyterlab_have_them() {
         code("c", bar),
     ];
     write(&home, "a.ipynb", &cells);
-    let ran = piped(&home, &["run", "a.ipynb", "-o", "out.ipynb"], "");
+    let ran = home.demo(&["run", "a.ipynb", "-o", "out.ipynb"], "");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let book = valid(&home, "out.ipynb");
     assert_eq!(book["cells"][0]["outputs"][0]["ename"], "ZeroDivisionError");
@@ -311,7 +309,7 @@ fn tags_and_bars_are_as_nbclient_and_jupyterlab_have_them() {
     for source in ["import sys; sys.exit(3)", "import os; os._exit(3)"] {
         let cells = [tagged("a", source, "raises-exception")];
         write(&home, "b.ipynb", &cells);
-        let ran = piped(&home, &["run", "b.ipynb"], "");
+        let ran = home.demo(&["run", "b.ipynb"], "");
         assert_ne!(ran.code(), 0, "{source}: {ran:?}");
     }
 }
@@ -319,7 +317,7 @@ fn tags_and_bars_are_as_nbclient_and_jupyterlab_have_them() {
 #[test]
 fn a_text_for_git_has_no_numbers_and_any_file_has_one() {
     let home = Home::new();
-    let show = |name: &str| piped(&home, &["notebook", "show", "--textconv", name], "");
+    let show = |name: &str| home.demo(&["notebook", "show", "--textconv", name], "");
     let two = [code("a", "1"), code("b", "# %% [code] cell:7")];
     write(&home, "a.ipynb", &two);
     assert_eq!(
@@ -347,10 +345,7 @@ fn scripts_are_kept_as_notebooks_and_wrong_options_are_said() {
         "a.py",
         "# %%\nx = 1\n# %% [markdown]\n# T\n# %%\nprint(x)\n",
     );
-    assert_eq!(
-        piped(&home, &["run", "a.py", "-o", "out.ipynb"], "").code(),
-        0
-    );
+    assert_eq!(home.demo(&["run", "a.py", "-o", "out.ipynb"], "").code(), 0);
     let book = valid(&home, "out.ipynb");
     runs(&home, &home.work().join("out.ipynb"));
     assert_eq!(book["cells"][1]["outputs"][0]["text"], json!(["1\n"]));
@@ -358,10 +353,10 @@ fn scripts_are_kept_as_notebooks_and_wrong_options_are_said() {
     let kernel = |book: &Value| book["metadata"]["kernelspec"]["name"].clone();
     assert_eq!(kernel(&book), json!("python3"));
     assert_eq!(book["metadata"]["language_info"]["name"], json!("python"));
-    piped(&home, &["run", "-", "-o", "p.ipynb"], ".hello\n");
+    home.demo(&["run", "-", "-o", "p.ipynb"], ".hello\n");
     assert_eq!(kernel(&valid(&home, "p.ipynb")), json!("ipycodex"));
     let check = |arguments: &[&str], said: &str| {
-        let ran = piped(&home, arguments, "");
+        let ran = home.demo(arguments, "");
         assert!(ran.code() == 2 && ran.stderr.contains(said), "{ran:?}");
     };
     check(&["run", "a.py", "-o", "out.txt"], "expected a .ipynb file");

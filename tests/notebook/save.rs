@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::reference::{PICTURE, figure, homes, is_valid, notebook, piped, runs, sources};
+use super::reference::{PICTURE, figure, homes, is_valid, notebook, runs, sources};
 use crate::support::home::Home;
 
 #[test]
@@ -13,7 +13,7 @@ fn a_session_is_saved_with_all_it_showed() {
             "print('a'); print('b')\n'''why'''\n.hello there\nprint('c'); 6 * 7\n%ipycodex think\n{figure}\n\
              def f():\n    return 1\n\n1/0\n%ipycodex save out\n"
         );
-        let ran = piped(&home, &[], &stdin);
+        let ran = home.demo(&[], &stdin);
         assert_eq!(ran.code(), 1, "1/0 failed: {ran:?}");
         let saved = "Saved 6 code cells and 1 prompt to out.ipynb.\n";
         assert!(ran.stdout.contains(saved), "{ran:?}");
@@ -83,8 +83,7 @@ fn a_session_is_saved_with_all_it_showed() {
 #[test]
 fn jupyter_runs_what_was_saved() {
     let home = Home::new();
-    piped(
-        &home,
+    home.demo(
         &[],
         "import math\n'note'\n.hi\nprint(math.pi)\n%ipycodex save out.ipynb\n",
     );
@@ -94,9 +93,8 @@ fn jupyter_runs_what_was_saved() {
 #[test]
 fn everything_of_a_resumed_session_is_saved_but_what_was_taken_back() {
     for home in homes() {
-        piped(&home, &[], "a = 1\n.first\nb = 2\n.second\nc = 3\n");
-        let ran = piped(
-            &home,
+        home.demo(&[], "a = 1\n.first\nb = 2\n.second\nc = 3\n");
+        let ran = home.demo(
             &["-r", "1"],
             "print('d')\n.third\n%ipycodex hide 3-4\n%ipycodex undo\n%ipycodex save all\n",
         );
@@ -119,8 +117,7 @@ fn everything_of_a_resumed_session_is_saved_but_what_was_taken_back() {
 #[test]
 fn in_prompt_mode_code_is_saved_without_its_mark_and_prompts_without_dots() {
     let home = Home::new();
-    let ran = piped(
-        &home,
+    let ran = home.demo(
         &["-p"],
         "hello there\n;x = 1\n!echo shell\n.with a dot\n%ipycodex save out\n",
     );
@@ -152,8 +149,7 @@ fn what_somebody_made_is_not_overwritten() {
     let home = Home::new();
     let foreign = "{\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5}";
     let path = home.write("mine.ipynb", foreign);
-    let ran = piped(
-        &home,
+    let ran = home.demo(
         &[],
         "a = 1\n%ipycodex save mine\n%ipycodex save 'other one'\n",
     );
@@ -170,24 +166,19 @@ fn what_somebody_made_is_not_overwritten() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), foreign);
     assert!(home.work().join("other one.ipynb").exists());
     // Another session's work; the same session's grows.
-    let ran = piped(&home, &[], "b = 1\n%ipycodex save 'other one'\n");
+    let ran = home.demo(&[], "b = 1\n%ipycodex save 'other one'\n");
     assert!(
         ran.stderr.contains("a cell that is not in this session"),
         "{ran:?}"
     );
-    let ran = piped(
-        &home,
+    let ran = home.demo(
         &["-r", "1"],
         "c = 1\n%ipycodex save 'other one'\n%ipycodex save -f mine\n",
     );
     assert_eq!(ran.code(), 0, "{ran:?}");
     is_valid(&home, &path);
     // A directory of another's, and one that is not there.
-    let ran = piped(
-        &home,
-        &["-r", "1"],
-        "%ipycodex save no/where\n%ipycodex save /\n",
-    );
+    let ran = home.demo(&["-r", "1"], "%ipycodex save no/where\n%ipycodex save /\n");
     assert!(ran.stderr.contains("no/where.ipynb"), "{ran:?}");
 }
 
@@ -195,8 +186,7 @@ fn what_somebody_made_is_not_overwritten() {
 fn names_are_meant_from_the_sessions_directory() {
     let home = Home::new();
     std::fs::create_dir(home.work().join("below")).unwrap();
-    let ran = piped(
-        &home,
+    let ran = home.demo(
         &[],
         "import os; os.chdir('below')\n%ipycodex save here\n%ipycodex save ~/there\n",
     );
@@ -210,7 +200,7 @@ fn streams_times_and_what_others_added_stay() {
     let home = Home::new();
     let code = "import sys; print('o'); print('e', file=sys.stderr); print('p')";
     let stdin = format!("{code}\n'a note'\n%ipycodex save out\n");
-    let ran = piped(&home, &[], &stdin);
+    let ran = home.demo(&[], &stdin);
     assert_eq!(ran.code(), 0, "{ran:?}");
     let path = home.work().join("out.ipynb");
     let saved = notebook(&path);
@@ -243,7 +233,7 @@ fn streams_times_and_what_others_added_stay() {
         1,
     );
     std::fs::write(&path, &text).unwrap();
-    let ran = piped(&home, &["-r", "1"], "b = 1\n%ipycodex save out\n");
+    let ran = home.demo(&["-r", "1"], "b = 1\n%ipycodex save out\n");
     assert_eq!(ran.code(), 0, "{ran:?}");
     is_valid(&home, &path);
     let grown = std::fs::read_to_string(&path).unwrap();
@@ -257,7 +247,7 @@ fn streams_times_and_what_others_added_stay() {
         {"kind": "prompt", "line": 3, "history_line": 2, "prompt": "hi"}, "tags": ["kept"]}, "source": "yes"}"#;
     let grown = grown.replacen("\n ],\n", &format!(",\n  {exchange}\n ],\n"), 1);
     std::fs::write(&path, grown).unwrap();
-    let ran = piped(&home, &[], "%ipycodex load out\n%ipycodex save copy\n");
+    let ran = home.demo(&[], "%ipycodex load out\n%ipycodex save copy\n");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let path = home.work().join("copy.ipynb");
     is_valid(&home, &path);

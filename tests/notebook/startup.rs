@@ -1,6 +1,6 @@
 //! `startup.ipynb`: a fresh shell replays it while its prompt can be used.
 
-use super::reference::{homes, is_valid, piped};
+use super::reference::{homes, is_valid};
 use crate::repl::shell::{CTRL_C, Shell};
 use crate::support::await_true;
 use crate::support::home::Home;
@@ -23,12 +23,7 @@ fn with_startup(home: &Home, cells: &[&str]) {
         r#"{{"cells": [{}], "metadata": {{"ipycodex_version": 1}}, "nbformat": 4, "nbformat_minor": 5}}"#,
         cells.join(",")
     );
-    write_config(home, "startup.ipynb", &text);
-}
-
-fn write_config(home: &Home, name: &str, text: &str) {
-    std::fs::create_dir_all(home.config()).unwrap();
-    std::fs::write(home.config().join(name), text).unwrap();
+    home.write_config("startup.ipynb", text);
 }
 
 #[test]
@@ -71,7 +66,7 @@ fn a_saved_session_is_there_in_the_next_shell() {
             &["-c", "'x' in globals()"][..],
             &["-r", "1", "-c", "'x' in globals()"],
         ] {
-            let ran = piped(&home, arguments, "");
+            let ran = home.demo(arguments, "");
             assert_eq!(ran.stdout, "False\n", "{ran:?}");
         }
         let shell = Shell::start(home, &["--agent", "demo", "-r", "1"], SIZE);
@@ -175,7 +170,7 @@ fn a_failing_cell_stops_it_and_the_shell_goes_on() {
 #[test]
 fn a_broken_one_is_named_with_its_place() {
     let home = Home::new();
-    write_config(&home, "startup.ipynb", "{\n \"cells\": [,");
+    home.write_config("startup.ipynb", "{\n \"cells\": [,");
     let shell = Shell::start(home, &DEMO, SIZE);
     shell.shows("`startup.ipynb` is not valid JSON: line 2, column 12: expected value");
     shell.cell(1, "1 + 1");
@@ -188,7 +183,7 @@ fn the_old_snapshot_counts_where_there_is_no_new_one() {
     for home in homes() {
         let old = r#"{"version": 1, "events": [{"kind": "code", "line": 1, "source": "z = 7"},
             {"kind": "prompt", "line": 2, "history_line": 1, "prompt": "hi", "response": "yes"}]}"#;
-        write_config(&home, "startup.json", old);
+        home.write_config("startup.json", old);
         let shell = Shell::start(home, &DEMO, SIZE);
         shell.at(3);
         shell.cell(3, "z");

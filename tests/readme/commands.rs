@@ -38,8 +38,7 @@ fn home() -> Home {
     let mut home = Home::new();
     home.install("ipycodex", env!("CARGO_BIN_EXE_ipycodex"));
     home.set("EDITOR", "true");
-    std::fs::create_dir_all(home.config()).unwrap();
-    std::fs::write(home.config().join("config.json"), r#"{"agent": "demo"}"#).unwrap();
+    home.write_config("config.json", r#"{"agent": "demo"}"#);
     home.write("script.py", "import sys\nprint(sys.argv)\n");
     home.write("data.csv", "a,b\n1,2\n");
     let cell = r#"{"cell_type": "code", "id": "a", "metadata": {}, "source": "1 + 1", "outputs": [],

@@ -106,15 +106,12 @@ fn a_session_looks_as_the_picture_shows_it() {
     let (Some(python), Some(codex)) = (peers::figures(), peers::codex()) else {
         return;
     };
-    let mut home = Home::new();
-    home.set("KITTY_WINDOW_ID", "1");
-    home.set("COLORTERM", "truecolor");
+    let home = Home::with(&[("KITTY_WINDOW_ID", "1"), ("COLORTERM", "truecolor")]);
     home.install("codex", codex);
     model().write_home(&home.codex(), "gpt-5.5");
     home.write("sales.csv", SALES);
     let settings = json!({"greeting": false, "run_cells": "ask", "sandbox": "danger-full-access"});
-    std::fs::create_dir_all(home.config()).unwrap();
-    std::fs::write(home.config().join("config.json"), settings.to_string()).unwrap();
+    home.write_config("config.json", settings.to_string());
 
     let python = python.to_str().unwrap();
     let pty = Pty::spawn_on(&home, &["--python", python], SIZE, "rgb:0d0d/1111/1717");

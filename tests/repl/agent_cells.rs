@@ -6,7 +6,7 @@ use super::questioning_agent::{Asker, call};
 use super::questions::HOSTILE;
 use super::shell::{CTRL_C, ENDLESS};
 use crate::support::home::Home;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 fn cells(cells: &[(&str, &str)]) -> Value {
     let cells: Vec<Value> = cells
@@ -182,14 +182,14 @@ fn a_tool_asks_for_lines() {
         .shows("asking\nyour^[]0;t^G name: Ed漢a\nthe key: \n");
     pty.send_line(".use &`ask`");
     pty.wait_until("the second question", |screen| {
-        super::shell::cursor_line(screen).contains("your^[]0;t^G name:")
+        cursor_line(screen).contains("your^[]0;t^G name:")
     });
     pty.send("\x04");
     asker.shell.at(4);
     assert!(told(&asker.given(2)[1]).contains("no more"));
     pty.send_line(".use &`ask`");
     pty.wait_until("the third question", |screen| {
-        super::shell::cursor_line(screen).contains("your^[]0;t^G name:")
+        cursor_line(screen).contains("your^[]0;t^G name:")
     });
     pty.send(CTRL_C);
     asker.shell.at(5);
@@ -224,8 +224,7 @@ fn changed_files_are_shown_as_diffs_and_long_ones_unfold() {
 
 #[test]
 fn a_look_that_nothing_protects_is_asked_for() {
-    let mut home = Home::new();
-    home.set("IPYCODEX_NO_LANDLOCK", "1");
+    let home = Home::with(&[("IPYCODEX_NO_LANDLOCK", "1")]);
     let look = || call("pyrun", json!({"code": format!("len('''{HOSTILE}''')")}));
     let asker = Asker::of(home, json!([[look()], [look(), look()]]), SIZE);
     asker.prompt(1);

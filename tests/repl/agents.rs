@@ -15,8 +15,7 @@ fn offline_agents(shell: &Shell) -> usize {
 
 #[test]
 fn an_agent_is_chosen_and_the_one_before_ends() {
-    let mut home = Home::new();
-    home.set("IPYAI_CODEX_CMD", "/nowhere/my\\ codex");
+    let home = Home::with(&[("IPYAI_CODEX_CMD", "/nowhere/my\\ codex")]);
     let shell = Shell::of(home);
     shell.cell(1, ".hello");
     shell.shows("0 prompts before");

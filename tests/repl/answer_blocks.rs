@@ -3,19 +3,10 @@
 use serde_json::json;
 
 use super::questioning_agent::Asker;
-use super::shell::{CTRL_C, cursor_line};
+use super::shell::CTRL_C;
 
 const ANSWER: &str =
     "Some code:\n\n```python\na = 1\n```\n\n```bash\nls\n```\n\n- and\n\n  ```py\n  b = 2\n  ```\n";
-
-fn at_text(asker: &Asker, line: &str) {
-    asker
-        .shell
-        .pty
-        .wait_until(&format!("{line:?} at the cursor"), |screen| {
-            cursor_line(screen).trim_end() == line
-        });
-}
 
 #[test]
 fn blocks_of_the_last_answer_come_by_key() {
@@ -24,13 +15,13 @@ fn blocks_of_the_last_answer_come_by_key() {
     asker.shell.at(1);
     pty.send("\x1bW");
     pty.wait_for("there is no answer yet");
-    at_text(&asker, "In [1]:");
+    asker.shell.pty.at_line("In [1]:");
     asker.prompt(1);
     asker.shell.at(2);
     // Alt-Shift-W in both spellings, and with Esc as a key of its own.
     for keys in ["\x1bW", "\x1b[87;4u", "\x1b[119;4u"] {
         pty.send(keys);
-        at_text(&asker, "   ...: b = 2");
+        asker.shell.pty.at_line("   ...: b = 2");
         pty.send(CTRL_C);
         asker.shell.at(2);
     }
@@ -75,7 +66,7 @@ fn esc_and_then_a_key_is_that_key_with_alt() {
     asker.shell.at(2);
     asker.shell.pty.send("\x1b");
     asker.shell.pty.send("W");
-    at_text(&asker, "   ...: b = 2");
+    asker.shell.pty.at_line("   ...: b = 2");
 }
 
 #[test]
@@ -90,19 +81,19 @@ fn a_recalled_prompt_takes_the_place_of_the_old_one() {
     pty.send_line(".second question");
     asker.shell.at(3);
     pty.send("\x1br");
-    at_text(
-        &asker,
-        "In [3]: (replaces In [2] and after) .second question",
-    );
+    asker
+        .shell
+        .pty
+        .at_line("In [3]: (replaces In [2] and after) .second question");
     pty.send(CTRL_C);
     asker.shell.at(3);
     pty.send_line("1 + 1");
     asker.shell.at(4);
     pty.send("\x1b[114;3u");
-    at_text(
-        &asker,
-        "In [4]: (replaces In [2] and after) .second question",
-    );
+    asker
+        .shell
+        .pty
+        .at_line("In [4]: (replaces In [2] and after) .second question");
     pty.send_line(", better");
     asker.shell.at(5);
     asker.shell.shows("three");
@@ -114,11 +105,20 @@ fn a_recalled_prompt_takes_the_place_of_the_old_one() {
     pty.send_line(".last");
     asker.shell.at(7);
     pty.send("\x1br");
-    at_text(&asker, "In [7]: (replaces In [6] and after) .last");
+    asker
+        .shell
+        .pty
+        .at_line("In [7]: (replaces In [6] and after) .last");
     pty.send("\x15");
-    at_text(&asker, "In [7]: (replaces In [6] and after)");
+    asker
+        .shell
+        .pty
+        .at_line("In [7]: (replaces In [6] and after)");
     pty.send("\r");
     asker.shell.at(7);
     pty.send("\x1br");
-    at_text(&asker, "In [7]: (replaces In [6] and after) .last");
+    asker
+        .shell
+        .pty
+        .at_line("In [7]: (replaces In [6] and after) .last");
 }

@@ -1,9 +1,9 @@
 //! Cells on their own terminal: asking, debuggers, full-screen programs, progress bars, tasks, type-ahead, size.
 
-use super::shell::{CTRL_C, Shell, cursor_line};
+use super::shell::{CTRL_C, Shell};
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 #[test]
 fn a_cell_asks_with_input() {

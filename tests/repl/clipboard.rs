@@ -53,7 +53,7 @@ fn under_tmux_through_tmux() {
 #[test]
 fn where_there_is_no_terminal_it_is_said() {
     let home = Home::new();
-    let ran = home.run(&["--agent", "demo"], "a = 1\n%ipycodex copy 1\n");
+    let ran = home.demo(&[], "a = 1\n%ipycodex copy 1\n");
     let said = "In [1] is not copied: standard output is not a terminal with a clipboard";
     assert!(ran.stderr.contains(said), "{ran:?}");
     assert!(!ran.stdout.contains("]52;"), "{ran:?}");

@@ -1,9 +1,9 @@
 //! Writing code: levels in and out, clauses at their place, Enter as IPython has it, long and odd pastes.
 
-use super::shell::{CTRL_C, Shell, cursor_line};
+use super::shell::{CTRL_C, Shell};
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 /// Types each key by itself and waits until the cursor stands behind this text.
 fn typed(shell: &Shell, steps: &[(&str, &str)]) {

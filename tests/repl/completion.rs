@@ -1,10 +1,10 @@
 //! Tab: what is offered at each place, how it is chosen, and that nobody waits for it. With both engines where the
 //! interpreter is asked.
 
-use super::shell::{CTRL_C, Shell, UP, cursor_line};
+use super::shell::{CTRL_C, Shell, UP};
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 use crate::support::tmux::Tmux;
 
 const TAB: &str = "\t";

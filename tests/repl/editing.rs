@@ -3,7 +3,7 @@
 use super::shell::{CTRL_C, CTRL_R, Shell, UP};
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 /// What is said of an interpreter that takes 5 s to start, which on a busy machine any may.
 const SLOW_START: &str = " is still starting after 5 s";
@@ -97,9 +97,7 @@ fn a_definition_typed_key_by_key_is_indented() {
     shell.pty.send("return x + 1");
     shell.pty.wait_for("   ...:         return x + 1");
     shell.pty.send("\r");
-    shell.pty.wait_until("an empty line", |screen| {
-        super::shell::cursor_line(screen).trim_end() == "   ...:"
-    });
+    shell.pty.at_line("   ...:");
     shell.pty.send("\r");
     shell.at(2);
     shell.cell(2, "f(41)");
@@ -163,7 +161,7 @@ fn recalled(shell: &Shell, number: u32) {
     shell.pty.wait_for("(reverse-search)");
     shell.pty.send("ta = ");
     shell.pty.wait_until("the search", |screen| {
-        let line = super::shell::cursor_line(screen);
+        let line = cursor_line(screen);
         line.starts_with("(reverse-search) ta = ") && screen.contents().contains("> beta = 2")
     });
     shell.pty.send("\r");

@@ -156,8 +156,7 @@ fn a_program_that_has_the_terminal_is_left_alone() {
 
 #[test]
 fn short_cells_and_dumb_terminals_show_nothing() {
-    let mut home = Home::new();
-    home.set("TERM", "linux");
+    let home = Home::with(&[("TERM", "linux")]);
     let shell = Shell::of(home).with_wait();
     shell.never_wrote("⏳");
     shell.never_wrote(KEEP);

@@ -11,8 +11,7 @@ const DEMO: [&str; 2] = ["--agent", "demo"];
 
 #[test]
 fn a_dumb_terminal_is_enough() {
-    let mut home = Home::new();
-    home.set("TERM", "dumb");
+    let home = Home::with(&[("TERM", "dumb")]);
     let shell = Shell::start(home, &DEMO, SIZE);
     shell.cell(1, "1 + 1");
     shell.shows("Out[1]: 2");
@@ -32,8 +31,7 @@ fn a_dumb_terminal_is_enough() {
 
 #[test]
 fn no_color_means_no_colour() {
-    let mut home = Home::new();
-    home.set("NO_COLOR", "1");
+    let home = Home::with(&[("NO_COLOR", "1")]);
     let shell = Shell::start(home, &DEMO, SIZE);
     shell.cell(1, "1/0");
     shell.cell(2, ".hello");
@@ -103,9 +101,7 @@ fn twenty_columns_show_an_answer_whole() {
 
 #[test]
 fn the_c_locale_works() {
-    let mut home = Home::new();
-    home.set("LANG", "C");
-    home.set("LC_ALL", "C");
+    let home = Home::with(&[("LANG", "C"), ("LC_ALL", "C")]);
     let shell = Shell::start(home, &DEMO, SIZE);
     shell.cell(1, "print('päivää'); 'ä' * 2");
     shell.shows("päivää");
@@ -127,9 +123,7 @@ fn a_broken_configuration_is_named_and_the_shell_starts() {
         ("\u{0}\u{1}", 0o600, ["config.json", "line 1"]),
     ] {
         let home = Home::new();
-        std::fs::create_dir_all(home.config()).unwrap();
-        let path = home.config().join("config.json");
-        std::fs::write(&path, content).unwrap();
+        let path = home.write_config("config.json", content);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         let shell = Shell::start(home, &DEMO, SIZE);
         shell.cell(1, "6 * 7");

@@ -45,8 +45,7 @@ def named(n):
 "#;
 
 fn attacked(arguments: &[&str]) {
-    let mut home = Home::new();
-    home.set("PAGER", "cat");
+    let home = Home::with(&[("PAGER", "cat")]);
     let attacks = serde_json::to_string(ATTACKS).unwrap();
     home.write("attacks.json", attacks);
     home.write("ways.py", WAYS);
@@ -57,7 +56,7 @@ fn attacked(arguments: &[&str]) {
         .filter(|attack| !attack.contains('\0'))
         .collect();
     let piped = format!("# %%\n'''recalled {all}''' ; 1\n# %%\n.quote {all}end of it\n");
-    let ran = home.run(&["--agent", "demo"], &piped);
+    let ran = home.demo(&[], &piped);
     assert!(ran.stdout.contains("no AI"), "{ran:?}");
 
     let shell = Shell::start(home, arguments, SIZE);

@@ -11,11 +11,11 @@ use ipycodex::config::KeyAction;
 use serde_json::json;
 
 use super::questioning_agent::Asker;
-use super::shell::{CTRL_C, CTRL_D, Shell, cursor_line};
+use super::shell::{CTRL_C, CTRL_D, Shell};
 use crate::mcp::client::Client;
 use crate::support::await_true;
 use crate::support::home::Home;
-use crate::support::pty::{Pty, SIZE};
+use crate::support::pty::{Pty, SIZE, cursor_line};
 use crate::support::tmux::Tmux;
 use spelling::{bytes, is_enhanced, pieces};
 

@@ -1,7 +1,8 @@
 //! F2 and Ctrl-X Ctrl-E: the text in the user's own editor, whatever that does.
 
-use super::shell::{CTRL_C, Shell, cursor_line};
+use super::shell::{CTRL_C, Shell};
 use crate::support::home::Home;
+use crate::support::pty::cursor_line;
 
 /// A home whose editor is this script (`$1` is the file).
 fn with_editor(script: &str) -> Home {
@@ -13,14 +14,6 @@ fn with_editor(script: &str) -> Home {
     home
 }
 
-fn at(shell: &Shell, line: &str) {
-    shell
-        .pty
-        .wait_until(&format!("{line:?} at the cursor"), |screen| {
-            cursor_line(screen).trim_end() == line
-        });
-}
-
 #[test]
 fn the_text_goes_there_and_comes_back() {
     let shell = Shell::of(with_editor(
@@ -30,7 +23,7 @@ fn the_text_goes_there_and_comes_back() {
         shell.pty.send("x = 'ä'");
         shell.at_with(1, "x = 'ä'");
         shell.pty.send(keys);
-        at(&shell, "   ...:");
+        shell.pty.at_line("   ...:");
         shell.pty.wait_for("   ...: a * 7");
         let work = shell.home.work();
         assert_eq!(
@@ -48,7 +41,7 @@ fn the_text_goes_there_and_comes_back() {
     }
     shell.pty.send("\x1bOQ");
     shell.pty.wait_for("   ...: a * 7");
-    at(&shell, "   ...:");
+    shell.pty.at_line("   ...:");
     shell.pty.send("\r");
     shell.pty.wait_for("Out[1]: 42");
     // A prompt is no Python.
@@ -73,8 +66,7 @@ fn an_editor_that_fails_leaves_the_text() {
 
 #[test]
 fn an_editor_that_cannot_be_started_is_named() {
-    let mut home = Home::new();
-    home.set("VISUAL", "no-such-editor --wait");
+    let home = Home::with(&[("VISUAL", "no-such-editor --wait")]);
     let shell = Shell::of(home);
     shell.pty.send("keep(me)");
     shell.at_with(1, "keep(me)");

@@ -41,8 +41,7 @@ fn the_first_session_begins_with_three_lines_and_later_ones_with_one() {
 
 #[test]
 fn the_greeting_stands_above_the_prompt_where_the_terminal_is_not_asked_for_its_background() {
-    let mut home = Home::new();
-    home.set("COLORFGBG", "15;0");
+    let home = Home::with(&[("COLORFGBG", "15;0")]);
     let greeted = greeting(&Shell::start(home, &["--agent", "demo"], WIDE));
     assert_eq!(greeted.len(), 3, "{greeted:?}");
 }

@@ -93,8 +93,7 @@ fn code_in_prompt_mode_has_colours() {
 
 #[test]
 fn without_colour_nothing_is_painted() {
-    let mut home = Home::new();
-    home.set("NO_COLOR", "1");
+    let home = Home::with(&[("NO_COLOR", "1")]);
     let shell = Shell::of(home);
     shell.cell(1, "f(1)");
     let raw = String::from_utf8_lossy(&shell.pty.raw()).into_owned();
@@ -325,8 +324,7 @@ fn a_light_terminal_has_a_light_theme_unless_one_was_chosen() {
 
 #[test]
 fn the_surroundings_tell_a_light_terminal() {
-    let mut home = Home::new();
-    home.set("COLORFGBG", "0;15");
+    let home = Home::with(&[("COLORFGBG", "0;15")]);
     let shell = Shell::start(home, &["--agent", "demo"], (80, 50));
     shell.cell(1, "%ipycodex code_theme");
     shell.shows("code_theme is github");

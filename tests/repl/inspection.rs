@@ -1,9 +1,9 @@
 //! Shift-Tab and `?`: signature and doc below the line, long help through a pager, the terminal as it was afterwards.
 
-use super::shell::{Shell, cursor_line};
+use super::shell::Shell;
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 const SHIFT_TAB: &str = "\x1b[Z";
 const ESC: &str = "\x1b";
@@ -34,8 +34,7 @@ fn engines_in(home: impl Fn() -> Home, size: (u16, u16)) -> Vec<Shell> {
 
 /// A home where `less` is not to be had, nor told anything.
 fn without_less() -> Home {
-    let mut home = Home::new();
-    home.set("PAGER", "no-such-pager-anywhere");
+    let home = Home::with(&[("PAGER", "no-such-pager-anywhere")]);
     home
 }
 

@@ -258,9 +258,7 @@ fn a_stop_during_a_replay() {
 #[test]
 fn a_stop_during_the_start() {
     // A terminal that is asked nothing: an answer that comes while we are stopped would be the shell's.
-    let mut home = Home::new();
-    home.set("TERM", "dumb");
-    std::fs::create_dir_all(home.config()).unwrap();
+    let home = Home::with(&[("TERM", "dumb")]);
     let source = "import time; print('be' + 'gun'); time.sleep(600)";
     let cell = format!(
         r#"{{"cell_type": "code", "metadata": {{"ipycodex": {{"kind": "code", "line": 1}}}}, "source": {source:?}}}"#
@@ -268,7 +266,7 @@ fn a_stop_during_the_start() {
     let text = format!(
         r#"{{"cells": [{cell}], "metadata": {{"ipycodex_version": 1}}, "nbformat": 4, "nbformat_minor": 5}}"#
     );
-    std::fs::write(home.config().join("startup.ipynb"), text).unwrap();
+    home.write_config("startup.ipynb", text);
     let shell = in_bash(home);
     for _ in 0..rounds() {
         for stop in BOTH {

@@ -3,7 +3,7 @@
 //! One `check` types a text, then keys, then a bar where the cursor stands, and compares the line.
 
 use super::shell::{CTRL_C, Shell, with_settings};
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 /// What `keys` make of `text`, with `|` where the cursor is afterwards.
 fn check(shell: &Shell, text: &str, keys: &str, expected: &str) {
@@ -104,14 +104,10 @@ fn lines_and_entries() {
     pty.wait_for("   ...:     ");
     pty.send("alpha\r");
     pty.wait_until("a third line", |screen| {
-        super::shell::cursor_line(screen) == "   ...:     "
+        cursor_line(screen) == "   ...:     "
     });
     pty.send("beta");
-    let at = |line: &str| {
-        pty.wait_until(&format!("{line:?} at the cursor"), |screen| {
-            super::shell::cursor_line(screen).trim_end() == line
-        });
-    };
+    let at = |line: &str| pty.at_line(line);
     // Up goes through the lines first, then to what was before; Down comes back.
     pty.send("\x1b[A");
     pty.send("1");

@@ -1,7 +1,9 @@
 //! Keys that come in one read: with one that hands over to us, with Enter, with Ctrl-C. None is lost, all stay in
 //! order.
 
-use super::shell::{Shell, cursor_line};
+use crate::support::pty::cursor_line;
+
+use super::shell::Shell;
 
 #[test]
 fn keys_behind_one_that_hands_over_are_not_lost() {

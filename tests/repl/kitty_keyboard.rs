@@ -10,8 +10,7 @@ const TOLD_APART: &[u8] = b"\x1b[=5u";
 const BY_HABIT: &[u8] = b"\x1b[=0u";
 
 fn shell() -> Shell {
-    let mut home = Home::new();
-    home.set("TERM", "xterm-kitty");
+    let home = Home::with(&[("TERM", "xterm-kitty")]);
     Shell::of(home)
 }
 

@@ -11,8 +11,7 @@ const LEFT: &str = "\x1b[O";
 const CAME_BACK: &str = "\x1b[I";
 
 fn shell() -> Shell {
-    let mut home = Home::new();
-    home.set("TERM", "foot");
+    let home = Home::with(&[("TERM", "foot")]);
     let shell = Shell::start(home, &["--agent", "demo"], SIZE);
     shell.cell(1, "%ipycodex notify_after 1");
     shell.cell(

@@ -15,11 +15,7 @@ P = type('P', (), {'_repr_png_': lambda self: png}); P()";
 
 /// A shell whose terminal is told to be what these variables say.
 pub(super) fn shell(variables: &[(&str, &str)]) -> Shell {
-    let mut home = Home::new();
-    for (name, value) in variables {
-        home.set(name, value);
-    }
-    Shell::of(home)
+    Shell::of(Home::with(variables))
 }
 
 pub(super) fn raw(shell: &Shell) -> String {
@@ -128,8 +124,7 @@ fn updates_take_the_place_of_the_last_picture_without_a_flood() {
 }
 
 fn in_tmux(passthrough: &str) -> Option<(Tmux, String)> {
-    let mut home = Home::new();
-    home.set("KITTY_WINDOW_ID", "1");
+    let home = Home::with(&[("KITTY_WINDOW_ID", "1")]);
     let tmux = Tmux::start(&home, &["--agent", "demo"], SIZE)?;
     let at = |number: u32| tmux.pty.wait_for(&format!("In [{number}]:"));
     at(1);
@@ -170,8 +165,7 @@ fn with_libraries(check: impl Fn(&Shell)) {
     for engine in [&[][..], &["--no-ipython"][..]] {
         let mut arguments = vec!["--agent", "demo", "--python", python];
         arguments.extend(engine);
-        let mut home = Home::new();
-        home.set("KITTY_WINDOW_ID", "1");
+        let home = Home::with(&[("KITTY_WINDOW_ID", "1")]);
         let shell = Shell::start(home, &arguments, SIZE);
         shell.at(1);
         check(&shell);
@@ -274,8 +268,7 @@ fn plots_fit_a_dark_terminal_and_are_recorded_as_they_are() {
         for (variable, is_dark) in [("15;0", true), ("0;15", false)] {
             let mut arguments = vec!["--agent", "demo", "--python", python];
             arguments.extend(engine);
-            let mut home = Home::new();
-            home.set("COLORTERM", "truecolor");
+            let mut home = Home::with(&[("COLORTERM", "truecolor")]);
             home.set("COLORFGBG", variable);
             let shell = Shell::start(home, &arguments, SIZE);
             shell.cell(1, "import matplotlib.pyplot as plt");
@@ -325,8 +318,7 @@ fn a_plot_without_a_background_can_be_read_on_dark_and_light() {
     let plot = "import matplotlib.pyplot as plt; plt.figure(figsize=(3, 2), facecolor='none'); \
                 _ = plt.plot([1, 2]); plt.gca().set_facecolor('none')";
     let colours = |variable: (&str, &str)| {
-        let mut home = Home::new();
-        home.set("COLORTERM", "truecolor");
+        let mut home = Home::with(&[("COLORTERM", "truecolor")]);
         home.set(variable.0, variable.1);
         let python = python.to_str().unwrap();
         let shell = Shell::start(home, &["--agent", "demo", "--python", python], SIZE);

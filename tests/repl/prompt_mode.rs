@@ -1,16 +1,8 @@
 //! Prompt mode: by key, command, flag and setting; what is no prompt in it; how it is left.
 
-use super::shell::{CTRL_C, CTRL_D, Shell, cursor_line, with_settings};
+use super::shell::{CTRL_C, CTRL_D, Shell, with_settings};
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
-
-fn at(shell: &Shell, line: &str) {
-    shell
-        .pty
-        .wait_until(&format!("{line:?} at the cursor"), |screen| {
-            cursor_line(screen).trim_end() == line
-        });
-}
 
 #[test]
 fn the_key_keeps_the_text_and_changes_the_label_at_once() {
@@ -25,29 +17,29 @@ fn the_key_keeps_the_text_and_changes_the_label_at_once() {
         ("\x1b[112;3u", "Pr [1]: what is 1"),
     ] {
         pty.send(keys);
-        at(&shell, line);
+        shell.pty.at_line(line);
     }
     pty.send("\r");
-    at(&shell, "Pr [2]:");
+    shell.pty.at_line("Pr [2]:");
     assert_eq!(shell.answers(1)[0].0, "what is 1");
     pty.send(";a = 6*7\r");
-    at(&shell, "Pr [3]:");
+    shell.pty.at_line("Pr [3]:");
     pty.send("!echo from the shell\r");
-    at(&shell, "Pr [4]:");
+    shell.pty.at_line("Pr [4]:");
     shell.shows("\nfrom the shell");
     pty.send(";if a:\r");
-    at(&shell, "   ...:");
+    shell.pty.at_line("   ...:");
     pty.send("print(a)\r\r");
-    at(&shell, "Pr [5]:");
+    shell.pty.at_line("Pr [5]:");
     shell.shows("\n42");
     pty.send("%ipycodex prompt\r");
-    at(&shell, "In [6]:");
+    shell.pty.at_line("In [6]:");
     shell.shows("Prompt mode OFF");
     pty.send("a\r");
-    at(&shell, "In [7]:");
+    shell.pty.at_line("In [7]:");
     shell.shows("Out[6]: 42");
     pty.send("%ipycodex prompt\r");
-    at(&shell, "Pr [8]:");
+    shell.pty.at_line("Pr [8]:");
     shell.shows("Prompt mode ON");
     pty.send("exit\r");
     assert_eq!(pty.exit_status().exit_code(), 0);
@@ -66,7 +58,7 @@ fn the_flag_turns_the_setting_round() {
         ),
     ] {
         let shell = Shell::start(with_settings(settings), arguments, SIZE);
-        at(&shell, label);
+        shell.pty.at_line(label);
         shell.pty.send(CTRL_D);
         assert_eq!(shell.pty.exit_status().exit_code(), 0);
     }
@@ -77,9 +69,9 @@ fn the_label_of_several_lines_and_of_narrow_terminals() {
     let shell = Shell::start(Home::new(), &["--agent", "demo"], (40, 12));
     shell.at(1);
     shell.pty.send("if a:\r");
-    at(&shell, "   ...:");
+    shell.pty.at_line("   ...:");
     shell.pty.send("b\x1bp");
-    at(&shell, "   ...:     b");
+    shell.pty.at_line("   ...:     b");
     shell.pty.wait_for("Pr [1]: if a:");
     shell.pty.send("\x1bp");
     shell.pty.wait_for("In [1]: if a:");

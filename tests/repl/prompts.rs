@@ -2,7 +2,7 @@
 
 use super::shell::{CTRL_C, Shell};
 use crate::support::home::Home;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 #[test]
 fn an_answer_is_rendered_told_the_context_and_stored() {
@@ -151,13 +151,11 @@ fn a_tool_that_is_not_there_gives_the_prompt_back() {
         shell.pty.send_line(prompt);
         shell.pty.wait_for(said);
         shell.pty.wait_until("the prompt back", |screen| {
-            super::shell::cursor_line(screen)
-                .trim_end()
-                .ends_with(prompt)
+            cursor_line(screen).trim_end().ends_with(prompt)
         });
         shell.pty.send(CTRL_C);
         shell.pty.wait_until("an empty prompt", |screen| {
-            super::shell::cursor_line(screen).trim_end().ends_with("]:")
+            cursor_line(screen).trim_end().ends_with("]:")
         });
     }
     assert!(shell.answers(0).is_empty());

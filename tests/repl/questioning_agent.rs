@@ -54,9 +54,8 @@ impl Asker {
 
     /// The turns of a shell that is started in this home.
     pub(super) fn script(home: &mut Home, turns: Value) {
-        std::fs::create_dir_all(home.config()).unwrap();
         let settings = json!({"approvals": "ask", "sandbox": "danger-full-access"});
-        std::fs::write(home.config().join("config.json"), settings.to_string()).unwrap();
+        home.write_config("config.json", settings.to_string());
         home.write("script.json", turns.to_string());
         let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/asks.py");
         let python = peers::plain_python();

@@ -1,9 +1,9 @@
 //! Looking back: which inputs come in which order, and those that are kept out of the record.
 
-use super::shell::{CTRL_C, CTRL_R, Shell, UP, cursor_line, inputs};
+use super::shell::{CTRL_C, CTRL_R, Shell, UP, inputs};
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::support::pty::{Pty, SIZE};
+use crate::support::pty::{Pty, SIZE, cursor_line};
 
 const DOWN: &str = "\x1b[B";
 
@@ -130,9 +130,7 @@ fn private_cells_are_recorded_nowhere(arguments: &[&str]) {
         " secret = 'hush' + 'hush'",
     ] {
         shell.pty.send(UP);
-        shell.pty.wait_until(text, |screen| {
-            cursor_line(screen).trim_end() == format!("In [7]: {text}")
-        });
+        shell.pty.at_line(&format!("In [7]: {text}"));
     }
     shell.pty.send(CTRL_C);
     shell.at(7);
@@ -264,12 +262,8 @@ fn ctrl_r_shows_the_whole_input_and_goes_on_to_older_ones() {
 
 /// Runs the function that stands in the editor, as one does: Enter on an empty line.
 fn run_block(shell: &Shell) {
-    shell.pty.wait_until("all of it in the editor", |screen| {
-        cursor_line(screen).trim_end() == "   ...:     return needle"
-    });
+    shell.pty.at_line("   ...:     return needle");
     shell.pty.send("\r");
-    shell.pty.wait_until("a line more", |screen| {
-        cursor_line(screen).trim_end() == "   ...:"
-    });
+    shell.pty.at_line("   ...:");
     shell.pty.send("\r");
 }

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use super::shell::{CTRL_C, Shell, cursor_line};
+use super::shell::{CTRL_C, Shell};
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 /// Arguments that choose an engine: the built-in one, and IPython's where it is installed.
 pub(super) fn engines() -> Vec<Vec<OsString>> {
@@ -227,21 +227,15 @@ fn two_terminals_in_one_session_lose_nothing() {
     arguments.extend(["-r".into(), "1".into()]);
     let pty = crate::support::pty::Pty::spawn(&first.home, &arguments, SIZE);
     pty.wait_for_anywhere("session 1 is open in another ipycodex (process");
-    pty.wait_until("its prompt", |screen| {
-        cursor_line(screen).trim_end() == "In [6]:"
-    });
+    pty.at_line("In [6]:");
     for number in 6..10 {
         first.cell(number, &format!("'first {number}'"));
         pty.send_line(&format!("'second {number}'"));
-        pty.wait_until("the next prompt", |screen| {
-            cursor_line(screen).trim_end() == format!("In [{}]:", number + 1)
-        });
+        pty.at_line(&format!("In [{}]:", number + 1));
     }
     first.cell(10, ".one");
     pty.send_line(".two");
-    pty.wait_until("the next prompt", |screen| {
-        cursor_line(screen).trim_end() == "In [11]:"
-    });
+    pty.at_line("In [11]:");
     // Both leave: the session is ended by the last one.
     pty.send("\x04");
     assert_eq!(pty.exit_status().exit_code(), 0);

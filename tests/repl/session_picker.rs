@@ -1,7 +1,7 @@
 //! `-r`: sessions picked from a list, named, deleted; by number and by name.
 
 use super::recall::ran_in;
-use super::shell::{CTRL_C, CTRL_R, Shell, cursor_line, record};
+use super::shell::{CTRL_C, CTRL_R, Shell, record};
 use crate::support::home::Home;
 use crate::support::pty::{Pty, SIZE};
 use crate::support::tmux::Tmux;
@@ -228,9 +228,7 @@ fn it_works_in_tmux() {
     tmux.keys(&["thi"]);
     tmux.pty.wait_for("> third = 3");
     tmux.keys(&["Enter"]);
-    tmux.pty.wait_until("the input in the editor", |screen| {
-        cursor_line(screen).trim_end() == "In [2]: third = 3"
-    });
+    tmux.pty.at_line("In [2]: third = 3");
     let pane = tmux.pane();
     assert!(!pane.contains("reverse-search"), "{pane}");
 }

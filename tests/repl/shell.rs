@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::support::await_true;
 use crate::support::home::Home;
-use crate::support::pty::{Pty, SIZE};
+use crate::support::pty::{Pty, SIZE, cursor_line};
 
 /// Control keys.
 pub const CTRL_C: &str = "\x03";
@@ -55,20 +55,19 @@ impl Shell {
     }
 
     /// Waits for an empty prompt with this number.
+    #[track_caller]
     pub fn at(&self, number: u32) {
         self.at_with(number, "");
     }
 
     /// Waits for the prompt with this number and this one line typed at it.
+    #[track_caller]
     pub fn at_with(&self, number: u32, typed: &str) {
-        let line = format!("In [{number}]: {typed}");
-        self.pty
-            .wait_until(&format!("the prompt {line:?}"), |screen| {
-                cursor_line(screen).trim_end() == line.trim_end()
-            });
+        self.pty.at_line(&format!("In [{number}]: {typed}"));
     }
 
     /// Types one line of code, Enter, and waits for the prompt after it.
+    #[track_caller]
     pub fn cell(&self, number: u32, code: &str) {
         self.at(number);
         self.pty.send_line(code);
@@ -139,8 +138,7 @@ impl Shell {
 /// A home with this `config.json`.
 pub fn with_settings(settings: &str) -> Home {
     let home = Home::new();
-    std::fs::create_dir_all(home.config()).unwrap();
-    std::fs::write(home.config().join("config.json"), settings).unwrap();
+    home.write_config("config.json", settings);
     home
 }
 
@@ -157,24 +155,4 @@ pub fn inputs(record: &Connection) -> Vec<String> {
 /// Opens a record to read it.
 pub fn record(path: &Path) -> Connection {
     Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
-}
-
-/// The row the cursor is in, without what is suggested in grey.
-pub fn cursor_line(screen: &vt100::Screen) -> String {
-    let (row, _) = screen.cursor_position();
-    let (mut line, mut end) = (String::new(), 0);
-    for column in 0..screen.size().1.get() {
-        let cell = screen.cell(row, column);
-        let Some(cell) = cell.filter(|cell| !cell.is_wide_continuation()) else {
-            continue;
-        };
-        if cell.has_contents() && cell.fgcolor() != vt100::Color::Idx(8) {
-            line.push_str(cell.contents());
-            end = line.len();
-        } else {
-            line.push(' ');
-        }
-    }
-    line.truncate(end);
-    line
 }

@@ -1,6 +1,6 @@
 //! Shell mode: the user's own bash or zsh at the prompt, what it keeps and hands to programs, what is recorded of it.
 
-use super::shell::{CTRL_C, CTRL_D, CTRL_Z, Shell, UP, cursor_line};
+use super::shell::{CTRL_C, CTRL_D, CTRL_Z, Shell, UP};
 use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
@@ -93,12 +93,7 @@ pub(super) fn in_shell_mode(home: Home) -> Shell {
 
 /// Waits for the prompt of shell mode with this number.
 pub(super) fn at(shell: &Shell, number: u32) {
-    let line = format!("$ [{number}]:");
-    shell
-        .pty
-        .wait_until(&format!("the prompt {line:?}"), |screen| {
-            cursor_line(screen).trim_end() == line
-        });
+    shell.pty.at_line(&format!("$ [{number}]:"));
 }
 
 /// Types a command, Enter, and waits for the prompt after it.
@@ -248,11 +243,7 @@ fn what_is_typed_ahead_is_read_by_the_command_or_by_the_next_prompt(own: Own) {
     shell.pty.send_line("for the command");
     shell.pty.send_line("echo prompt $((1 + 1))");
     shell.pty.send("half");
-    shell
-        .pty
-        .wait_until("the prompt with half a line", |screen| {
-            cursor_line(screen).trim_end() == "$ [3]: half"
-        });
+    shell.pty.at_line("$ [3]: half");
     // The terminal echoes `half`, before the output or after it.
     shell.shows("got for the command");
     shell.shows("prompt 2");
@@ -356,9 +347,7 @@ fn earlier_commands_come_back_as_they_were_typed_and_are_saved_as_cells(own: Own
     let shell = in_shell_mode(home(own, ""));
     command(&shell, 1, "echo one two");
     shell.pty.send(UP);
-    shell.pty.wait_until("the command at the prompt", |screen| {
-        cursor_line(screen).trim_end() == "$ [2]: echo one two"
-    });
+    shell.pty.at_line("$ [2]: echo one two");
     shell.pty.send("\r");
     at(&shell, 3);
     command(&shell, 3, SHELLS_OWN);
@@ -399,9 +388,7 @@ fn files_and_programs_complete_and_clear_clears(own: Own) {
         ("no\t", "cat folder/notes-of-mine.txt"),
     ] {
         shell.pty.send(typed);
-        shell.pty.wait_until(becomes, |screen| {
-            cursor_line(screen).trim_end() == format!("$ [1]: {becomes}")
-        });
+        shell.pty.at_line(&format!("$ [1]: {becomes}"));
     }
     shell.pty.send("\r");
     shell.shows("in the file");

@@ -1,16 +1,8 @@
 //! The same keys under tmux, which reads them from its terminal and writes them to ours in its own spelling.
 
-use super::shell::cursor_line;
 use crate::support::home::Home;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 use crate::support::tmux::Tmux;
-
-fn at(tmux: &Tmux, line: &str) {
-    tmux.pty
-        .wait_until(&format!("{line:?} at the cursor"), |screen| {
-            cursor_line(screen).trim_end() == line
-        });
-}
 
 #[test]
 fn cells_entries_and_pastes() {
@@ -18,23 +10,23 @@ fn cells_entries_and_pastes() {
     let Some(tmux) = Tmux::start(&home, &["--agent", "demo"], SIZE) else {
         return;
     };
-    at(&tmux, "In [1]:");
+    tmux.pty.at_line("In [1]:");
     tmux.keys(&["a = 6*7", "Enter"]);
-    at(&tmux, "In [2]:");
+    tmux.pty.at_line("In [2]:");
     tmux.pty.send("if a:\r");
-    at(&tmux, "   ...:");
+    tmux.pty.at_line("   ...:");
     tmux.pty.send("print(a)\r\r");
-    at(&tmux, "In [3]:");
+    tmux.pty.at_line("In [3]:");
     tmux.pty.wait_for("42");
     // Whole entries, back and forth, typed at the terminal and by name.
     tmux.pty.send("\x1b[1;3A");
     tmux.pty.wait_for("In [3]: if a:");
     tmux.keys(&["M-Up"]);
-    at(&tmux, "In [3]: a = 6*7");
+    tmux.pty.at_line("In [3]: a = 6*7");
     tmux.keys(&["C-c"]);
-    at(&tmux, "In [3]:");
+    tmux.pty.at_line("In [3]:");
     tmux.paste("b = 1\nb + 41");
-    at(&tmux, "   ...: b + 41");
+    tmux.pty.at_line("   ...: b + 41");
     assert!(!tmux.pane().contains("Out[3]"));
     tmux.keys(&["Enter"]);
     tmux.pty.wait_for("Out[3]: 42");
@@ -48,36 +40,36 @@ fn the_keys_of_the_editor() {
     let Some(tmux) = Tmux::start(&home, &["--agent", "demo"], SIZE) else {
         return;
     };
-    at(&tmux, "In [1]:");
+    tmux.pty.at_line("In [1]:");
     // Alt-p by name, typed at the terminal, and as Esc by itself and a key.
     tmux.keys(&["M-p"]);
-    at(&tmux, "Pr [1]:");
+    tmux.pty.at_line("Pr [1]:");
     tmux.pty.send("\x1bp");
-    at(&tmux, "In [1]:");
+    tmux.pty.at_line("In [1]:");
     tmux.keys(&["Escape"]);
     tmux.keys(&["p"]);
-    at(&tmux, "Pr [1]:");
+    tmux.pty.at_line("Pr [1]:");
     tmux.keys(&["M-p"]);
-    at(&tmux, "In [1]:");
+    tmux.pty.at_line("In [1]:");
     tmux.keys(&["F2"]);
-    at(&tmux, "In [1]: c = 3");
+    tmux.pty.at_line("In [1]: c = 3");
     tmux.keys(&["C-_"]);
-    at(&tmux, "In [1]:");
+    tmux.pty.at_line("In [1]:");
     tmux.keys(&["C-x", "C-e"]);
-    at(&tmux, "In [1]: c = 3");
+    tmux.pty.at_line("In [1]: c = 3");
     tmux.keys(&["Enter"]);
-    at(&tmux, "In [2]:");
+    tmux.pty.at_line("In [2]:");
     // The last answer's block, in tmux's spelling of Alt-Shift-W and Alt-Shift-1.
     tmux.keys(&["show me code with a python block", "M-p"]);
-    at(&tmux, "Pr [2]: show me code with a python block");
+    tmux.pty.at_line("Pr [2]: show me code with a python block");
     tmux.keys(&["Enter"]);
-    at(&tmux, "Pr [3]:");
+    tmux.pty.at_line("Pr [3]:");
     tmux.keys(&["C-r", "c = "]);
     tmux.pty.wait_for("c = 3");
     tmux.keys(&["Enter"]);
-    at(&tmux, "Pr [3]: c = 3");
+    tmux.pty.at_line("Pr [3]: c = 3");
     tmux.keys(&["M-b", "C-k", "C-y", "C-a", "M-d"]);
-    at(&tmux, "Pr [3]:  = 3");
+    tmux.pty.at_line("Pr [3]:  = 3");
 }
 
 #[test]
@@ -86,26 +78,26 @@ fn what_the_interpreter_and_the_agent_say() {
     let Some(tmux) = Tmux::start(&home, &["--agent", "demo"], SIZE) else {
         return;
     };
-    at(&tmux, "In [1]:");
+    tmux.pty.at_line("In [1]:");
     tmux.keys(&["def alpha_one(size): return 1", "Enter", "Enter"]);
-    at(&tmux, "In [2]:");
+    tmux.pty.at_line("In [2]:");
     // Signature below the line, which stays.
     tmux.keys(&["alpha_one(", "BTab"]);
     tmux.pty.wait_for("alpha_one(size)");
     tmux.keys(&["C-c"]);
-    at(&tmux, "In [2]:");
+    tmux.pty.at_line("In [2]:");
     // A suggestion, by name and as typed at the terminal.
     tmux.keys(&["alpha_", "M-."]);
     tmux.pty.wait_for("In [2]: alpha_one");
     tmux.keys(&["Right", "(1)", "Enter"]);
     tmux.pty.wait_for("Out[2]: 1");
-    at(&tmux, "In [3]:");
+    tmux.pty.at_line("In [3]:");
     tmux.keys(&[".show me code with a python block", "Enter"]);
-    at(&tmux, "In [4]:");
+    tmux.pty.at_line("In [4]:");
     tmux.pty.send("\x1bW");
     tmux.pty.wait_for("sum(range(10))\n");
     tmux.keys(&["C-c"]);
-    at(&tmux, "In [4]:");
+    tmux.pty.at_line("In [4]:");
     tmux.pty.send("\x1b[1;4B");
     tmux.pty
         .wait_until("a block in place of the text", |screen| {

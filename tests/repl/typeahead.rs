@@ -4,10 +4,10 @@
 use serde_json::json;
 
 use super::questioning_agent::{Asker, command};
-use super::shell::{CTRL_C, Shell, UP, cursor_line};
+use super::shell::{CTRL_C, Shell, UP};
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::support::pty::SIZE;
+use crate::support::pty::{SIZE, cursor_line};
 
 /// Clears the line.
 const CTRL_U: &str = "\x15";
@@ -142,14 +142,6 @@ impl Shell {
         self.pty.wait_for("\nwaits");
         self.pty.send(keys);
     }
-
-    /// Waits until the row of the cursor shows this and nothing else.
-    fn echoes(&self, text: &str) {
-        self.pty
-            .wait_until(&format!("{text:?} at the cursor"), |screen| {
-                cursor_line(screen).trim_end() == text
-            });
-    }
 }
 
 #[test]
@@ -166,7 +158,7 @@ fn keys_with_alt_and_ctrl_are_those_keys() {
 fn what_is_typed_while_a_cell_runs_runs_one_after_the_other() {
     for shell in waiting_shells() {
         shell.type_meanwhile("wait()", "a = 20\rif a:\ra += 1\r\ra * 2\rlast");
-        shell.echoes("last");
+        shell.pty.at_line("last");
         shell.home.write("go", "");
         shell.shows("Out[5]: 42");
         shell.at_with(6, "last");
@@ -182,10 +174,10 @@ fn what_is_typed_while_a_cell_runs_runs_one_after_the_other() {
 fn after_an_error_what_was_typed_ahead_stands_in_the_editor() {
     for shell in waiting_shells() {
         shell.type_meanwhile("wait(); 1/0", "\ra = 42\ra + 1\r");
-        shell.echoes("");
+        shell.pty.at_line("");
         shell.home.write("go", "");
         shell.shows("ZeroDivisionError");
-        shell.echoes("   ...: a + 1");
+        shell.pty.at_line("   ...: a + 1");
         assert_eq!(shell.inputs(2).len(), 2);
         shell.pty.send("\r");
         shell.shows("Out[3]: 43");
@@ -220,10 +212,10 @@ fn an_enter_around_the_end_of_a_failing_cell_is_not_lost() {
 fn after_ctrl_c_what_was_typed_before_it_stands_in_the_editor() {
     for shell in waiting_shells() {
         shell.type_meanwhile("wait()", "a = 42\ra + 1\r");
-        shell.echoes("");
+        shell.pty.at_line("");
         shell.pty.send(CTRL_C);
         shell.shows("KeyboardInterrupt");
-        shell.echoes("   ...: a + 1");
+        shell.pty.at_line("   ...: a + 1");
         assert_eq!(shell.inputs(2).len(), 2);
         shell.pty.send(CTRL_C);
         shell.at(3);
@@ -258,20 +250,20 @@ fn up_takes_the_last_line_back() {
         shell.type_meanwhile("wait()", "a = 1\ra = 2\ra = 3\r");
         shell.pty.wait_for("queued: a = 3 (Up takes it back)");
         shell.pty.send(UP);
-        shell.echoes("a = 3");
+        shell.pty.at_line("a = 3");
         // There is more to take back when nothing is being typed.
         shell.pty.send(UP);
         shell.pty.send(CTRL_U);
-        shell.echoes("");
+        shell.pty.at_line("");
         // A key that repeats takes one line; so does the other spelling.
         shell.pty.send(&format!("{UP}{UP}"));
-        shell.echoes("a = 2");
+        shell.pty.at_line("a = 2");
         shell.pty.send(&format!("{CTRL_U}a = 2\r"));
         shell
             .pty
             .wait_for("queued after 1 more: a = 2 (Up takes it back)");
         shell.pty.send("\x1bOA");
-        shell.echoes("a = 2");
+        shell.pty.at_line("a = 2");
         shell.pty.send("0\r");
         shell
             .pty
@@ -323,7 +315,7 @@ fn a_paste_does_not_run_before_enter() {
         shell.pty.send("\x1b[200~one\na = 1\nb = 2\x1b[201~");
         shell.pty.send("; c = 3");
         shell.home.write("go", "");
-        shell.echoes("   ...: b = 2; c = 3");
+        shell.pty.at_line("   ...: b = 2; c = 3");
         assert_eq!(shell.inputs(2).len(), 2);
         shell.pty.send("\r");
         shell.at(4);
@@ -382,7 +374,7 @@ fn a_stopped_answer_leaves_the_queue_in_the_editor() {
     pty.wait_for("› half");
     pty.send(CTRL_C);
     asker.shell.shows("stopped");
-    asker.shell.echoes("   ...: half");
+    asker.shell.pty.at_line("   ...: half");
     let text = asker.shell.text();
     assert!(
         text.contains("In [2]: .how\n   ...: .and then\n   ...: half"),

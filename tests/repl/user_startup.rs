@@ -26,41 +26,23 @@ fn ipythons() -> Vec<Home> {
     found.into_iter().flatten().map(with).collect()
 }
 
-fn write(path: &std::path::Path, text: &str) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-}
-
-/// A file beside `config.json`.
-fn own(home: &Home, name: &str, text: &str) {
-    write(&home.config().join(name), text);
-}
-
 /// A file of IPython's profile.
 fn profile(home: &Home, name: &str, text: &str) {
-    let folder = home.path().join("ipython/profile_default");
-    write(&folder.join(name), text);
+    home.write(&format!("../ipython/profile_default/{name}"), text);
 }
 
 #[test]
 fn files_of_the_users_own_come_first_and_again_after_a_restart() {
     for home in homes() {
-        own(
-            &home,
+        home.write_config(
             "startup.py",
             "first = [__file__[-10:]]\nprint('hello from', 'home')\n",
         );
-        own(
-            &home,
-            "modules/20-bad.py",
-            "first.append(20)\nfirst.nothing\n",
-        );
-        own(&home, "modules/10-good.py", "first.append(10)\n");
-        own(&home, "modules/30-leaves.py", "first.append(30)\nquit()\n");
-        own(&home, "modules/notes.txt", "not Python");
-        own(
-            &home,
-            "startup.ipynb",
+        home.write_config("modules/20-bad.py", "first.append(20)\nfirst.nothing\n");
+        home.write_config("modules/10-good.py", "first.append(10)\n");
+        home.write_config("modules/30-leaves.py", "first.append(30)\nquit()\n");
+        home.write_config("modules/notes.txt", "not Python");
+        home.write_config("startup.ipynb",
             r#"{"cells": [{"cell_type": "code", "source": "first.append('notebook')", "metadata": {}}],
                 "nbformat": 4, "nbformat_minor": 5, "metadata": {}}"#,
         );
@@ -124,7 +106,7 @@ fn the_prompt_does_not_wait_for_a_profile_and_the_first_input_does() {
         assert_eq!(told(&["run", "-"]), "False\n");
         let said = told(&["--profile", "sci"]);
         assert!(said.ends_with("False\n"), "{said}");
-        own(&home, "config.json", r#"{"ipython_profile": ""}"#);
+        home.write_config("config.json", r#"{"ipython_profile": ""}"#);
         assert_eq!(told(&[]), "False\n");
         assert_eq!(told(&["--profile", "default"]), "True\n");
     }
@@ -155,8 +137,7 @@ fn a_profile_that_sleeps_is_stopped_by_ctrl_c() {
 #[test]
 fn files_that_flood_or_end_the_interpreter_do_not_cost_the_shell() {
     for home in homes() {
-        own(
-            &home,
+        home.write_config(
             "modules/a.py",
             "for _ in range(100): print('x' * 99 * 10_000)\nflooded = 1\n",
         );
@@ -168,7 +149,7 @@ fn files_that_flood_or_end_the_interpreter_do_not_cost_the_shell() {
         shell.at(2);
         assert_eq!(shell.leave(), 0);
         let home = shell.home;
-        own(&home, "modules/a.py", "import os\nos._exit(3)\n");
+        home.write_config("modules/a.py", "import os\nos._exit(3)\n");
         let shell = Shell::start(home, &DEMO, WIDE);
         shell.shows("start-up files ended the interpreter: the next one begins without them");
         shell.at(1);
@@ -213,10 +194,9 @@ fn a_profile_that_raises_floods_or_leaves_does_not_cost_the_shell() {
 #[test]
 fn flags_of_ipython_count_in_both_engines() {
     for home in homes() {
-        let (other, script) = (home.work().join("other_ext.py"), home.work().join("s.py"));
         let extension = "def load_ipython_extension(ip): ip.user_ns['loaded'] = 41\n";
-        write(&other, extension);
-        write(&script, "import sys; print(sys.argv[1:], loaded)\n");
+        home.write("other_ext.py", extension);
+        home.write("s.py", "import sys; print(sys.argv[1:], loaded)\n");
         let common = [&DEMO[..], &["--ext", "other_ext", "--ext", "no_such_ext"]].concat();
         let ran = home.run(&[&common[..], &["run", "s.py", "--A.b=1"]].concat(), "");
         assert_eq!(ran.stdout, "['--A.b=1'] 41\n", "{ran:?}");
@@ -250,10 +230,9 @@ fn flags_of_ipython_count_in_both_engines() {
 #[test]
 fn files_of_a_project_ask_once_for_what_they_hold() {
     for home in homes() {
-        own(&home, "startup.py", "order = ['own']\n");
-        own(&home, "modules/a.py", "order.append('own a')\n");
-        let project =
-            |name: &str, text: &str| write(&home.work().join(".ipycodex").join(name), text);
+        home.write_config("startup.py", "order = ['own']\n");
+        home.write_config("modules/a.py", "order.append('own a')\n");
+        let project = |name: &str, text: &str| home.write(&format!(".ipycodex/{name}"), text);
         project("startup.py", "order.append('project')\n");
         project("modules/a.py", "import beside; order.append(beside.name)\n");
         project("modules/beside.py", "name = 'a'\n");
@@ -283,10 +262,7 @@ fn files_of_a_project_ask_once_for_what_they_hold() {
         assert_eq!(known.stdout, "['own', 'project', 'a']\n", "{known:?}");
 
         // What they import counts, too; a no is kept as well.
-        write(
-            &home.work().join(".ipycodex/modules/beside.py"),
-            "name = 'b'\n",
-        );
+        home.write(".ipycodex/modules/beside.py", "name = 'b'\n");
         let shell = Shell::start(home, &DEMO, WIDE);
         shell.shows("yes, always");
         shell.pty.send("n");
@@ -309,11 +285,8 @@ fn files_of_a_project_ask_once_for_what_they_hold() {
 #[test]
 fn an_input_that_comes_first_waits_for_the_answer() {
     let home = Home::new();
-    own(&home, "startup.py", "order = ['own']\n");
-    write(
-        &home.work().join(".ipycodex/startup.py"),
-        "order.append('project')\n",
-    );
+    home.write_config("startup.py", "order = ['own']\n");
+    home.write(".ipycodex/startup.py", "order.append('project')\n");
     let shell = Shell::start(home, &[&DEMO[..], &["-ic", "order"]].concat(), WIDE);
     shell.shows("This project has a start-up file that runs in your session");
     shell.shows("yes, this once");
@@ -336,8 +309,7 @@ fn an_input_that_comes_first_waits_for_the_answer() {
 #[test]
 fn a_script_runs_and_its_names_stay() {
     for home in homes() {
-        write(
-            &home.work().join("a script.py"),
+        home.write("a script.py",
             "import sys\nif __name__ == '__main__':\n    print('given', sys.argv[1:], __file__[-11:])\n\
              def double(n): return n * factor\nfactor = 2\n'not shown'\n",
         );
@@ -356,9 +328,9 @@ fn a_script_runs_and_its_names_stay() {
         );
         let home = shell.home;
 
-        write(&home.work().join("pack/__init__.py"), "");
-        write(
-            &home.work().join("pack/__main__.py"),
+        home.write("pack/__init__.py", "");
+        home.write(
+            "pack/__main__.py",
             "import sys\nleft = 41\nprint(sys.argv[1:])\nif sys.argv[1:] == ['-x']: sys.exit(3)\n",
         );
         let ran = home.run(&[&DEMO[..], &["-m", "pack", "-x"]].concat(), "");

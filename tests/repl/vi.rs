@@ -1,6 +1,6 @@
 //! `edit_mode: vi`: vi's commands, our keys beside them, the mode in the label and in the cursor's shape.
 
-use super::shell::{CTRL_C, Shell, cursor_line, with_settings};
+use super::shell::{CTRL_C, Shell, with_settings};
 use crate::support::pty::SIZE;
 
 fn vi() -> Shell {
@@ -8,71 +8,63 @@ fn vi() -> Shell {
     Shell::start(home, &["--agent", "demo"], SIZE)
 }
 
-fn at(shell: &Shell, line: &str) {
-    shell
-        .pty
-        .wait_until(&format!("{line:?} at the cursor"), |screen| {
-            cursor_line(screen).trim_end() == line
-        });
-}
-
 #[test]
 fn commands_and_inserting() {
     let shell = vi();
     let pty = &shell.pty;
-    at(&shell, "[ins] In [1]:");
+    shell.pty.at_line("[ins] In [1]:");
     pty.wait_raw(b"\x1b[6 q", 0);
     pty.send("foo bar");
-    at(&shell, "[ins] In [1]: foo bar");
+    shell.pty.at_line("[ins] In [1]: foo bar");
     let read = pty.raw().len();
     pty.send("\x1b");
-    at(&shell, "[nav] In [1]: foo bar");
+    shell.pty.at_line("[nav] In [1]: foo bar");
     pty.wait_raw(b"\x1b[2 q", read);
     pty.send("bi+ ");
-    at(&shell, "[ins] In [1]: foo + bar");
+    shell.pty.at_line("[ins] In [1]: foo + bar");
     pty.send("\x1b");
-    at(&shell, "[nav] In [1]: foo + bar");
+    shell.pty.at_line("[nav] In [1]: foo + bar");
     pty.send("0dwu");
-    at(&shell, "[nav] In [1]: foo + bar");
+    shell.pty.at_line("[nav] In [1]: foo + bar");
     // Esc and then a key are two keys here, however fast.
     pty.send("A.");
-    at(&shell, "[ins] In [1]: foo + bar.");
+    shell.pty.at_line("[ins] In [1]: foo + bar.");
     pty.send("\x1b");
-    at(&shell, "[nav] In [1]: foo + bar.");
+    shell.pty.at_line("[nav] In [1]: foo + bar.");
     pty.send("x");
-    at(&shell, "[nav] In [1]: foo + bar");
+    shell.pty.at_line("[nav] In [1]: foo + bar");
     // Ctrl-C drops the text; the next one begins by inserting.
     pty.send(CTRL_C);
-    at(&shell, "[ins] In [1]:");
+    shell.pty.at_line("[ins] In [1]:");
     pty.send("6*7\x1b");
-    at(&shell, "[nav] In [1]: 6*7");
+    shell.pty.at_line("[nav] In [1]: 6*7");
     pty.send("\r");
     pty.wait_for("Out[1]: 42");
-    at(&shell, "[ins] In [2]:");
+    shell.pty.at_line("[ins] In [2]:");
     // v selects, d takes it.
     pty.send("foo bar\x1b");
-    at(&shell, "[nav] In [2]: foo bar");
+    shell.pty.at_line("[nav] In [2]: foo bar");
     pty.send("0v");
-    at(&shell, "[vis] In [2]: foo bar");
+    shell.pty.at_line("[vis] In [2]: foo bar");
     pty.send("ed");
-    at(&shell, "[nav] In [2]:  bar");
+    shell.pty.at_line("[nav] In [2]:  bar");
 }
 
 #[test]
 fn enter_follows_the_same_rules() {
     let shell = vi();
     let pty = &shell.pty;
-    at(&shell, "[ins] In [1]:");
+    shell.pty.at_line("[ins] In [1]:");
     pty.send("def f(x):\r");
-    at(&shell, "         ...:");
+    shell.pty.at_line("         ...:");
     pty.send("return x + 1\x1b");
-    at(&shell, "         ...:     return x + 1");
+    shell.pty.at_line("         ...:     return x + 1");
     pty.wait_for("[nav] In [1]: def f(x):");
     pty.send("\r");
     pty.wait_for("[ins] In [1]: def f(x):");
-    at(&shell, "         ...:");
+    shell.pty.at_line("         ...:");
     pty.send("\r");
-    at(&shell, "[ins] In [2]:");
+    shell.pty.at_line("[ins] In [2]:");
     pty.send("f(41)\r");
     pty.wait_for("Out[2]: 42");
 }
@@ -81,9 +73,9 @@ fn enter_follows_the_same_rules() {
 fn our_keys_hold_in_both_modes() {
     let shell = vi();
     let pty = &shell.pty;
-    at(&shell, "[ins] In [1]:");
+    shell.pty.at_line("[ins] In [1]:");
     pty.send("foo bar");
-    at(&shell, "[ins] In [1]: foo bar");
+    shell.pty.at_line("[ins] In [1]: foo bar");
     // IPython has these while inserting, too.
     for (keys, text) in [
         ("\x17", "foo"),
@@ -92,29 +84,31 @@ fn our_keys_hold_in_both_modes() {
         ("\x1f", "foo bar"),
     ] {
         pty.send(keys);
-        at(&shell, format!("[ins] In [1]: {text}").trim_end());
+        shell
+            .pty
+            .at_line(format!("[ins] In [1]: {text}").trim_end());
     }
     pty.send("\x1bp");
-    at(&shell, "[ins] Pr [1]: foo bar");
+    shell.pty.at_line("[ins] Pr [1]: foo bar");
     pty.send("\x1b");
-    at(&shell, "[nav] Pr [1]: foo bar");
+    shell.pty.at_line("[nav] Pr [1]: foo bar");
     pty.send("\x1bp");
-    at(&shell, "[nav] In [1]: foo bar");
+    shell.pty.at_line("[nav] In [1]: foo bar");
     // What is vi's own is vi's: what terminals send for Alt and a letter is Esc and the letter.
     pty.send("a\x1bh");
-    at(&shell, "[nav] In [1]: foo bar");
+    shell.pty.at_line("[nav] In [1]: foo bar");
     pty.send("x");
-    at(&shell, "[nav] In [1]: foo br");
+    shell.pty.at_line("[nav] In [1]: foo br");
     pty.send(CTRL_C);
-    at(&shell, "[ins] In [1]:");
+    shell.pty.at_line("[ins] In [1]:");
     pty.send("a = 1\r");
-    at(&shell, "[ins] In [2]:");
+    shell.pty.at_line("[ins] In [2]:");
     pty.send("\x1b");
-    at(&shell, "[nav] In [2]:");
+    shell.pty.at_line("[nav] In [2]:");
     pty.send("k");
-    at(&shell, "[nav] In [2]: a = 1");
+    shell.pty.at_line("[nav] In [2]: a = 1");
     pty.send("\x04\x04\x04\x04\x04\x03");
-    at(&shell, "[ins] In [2]:");
+    shell.pty.at_line("[ins] In [2]:");
     pty.send("\x04");
     assert_eq!(pty.exit_status().exit_code(), 0);
 }
@@ -123,7 +117,7 @@ fn our_keys_hold_in_both_modes() {
 fn escape_and_letters_in_one_read_are_that() {
     let shell = vi();
     let pty = &shell.pty;
-    at(&shell, "[ins] In [1]:");
+    shell.pty.at_line("[ins] In [1]:");
     let typed = "one two";
     for (keys, becomes) in [
         ("\x1bdd", "[nav] In [1]:"),
@@ -140,16 +134,16 @@ fn escape_and_letters_in_one_read_are_that() {
         for whole in [true, false] {
             if !whole {
                 pty.send(typed);
-                at(&shell, &format!("[ins] In [1]: {typed}"));
+                shell.pty.at_line(&format!("[ins] In [1]: {typed}"));
             }
             let keys = match whole {
                 true => format!("{typed}{keys}"),
                 false => keys.to_owned(),
             };
             pty.send(&keys);
-            at(&shell, becomes);
+            shell.pty.at_line(becomes);
             pty.send(CTRL_C);
-            at(&shell, "[ins] In [1]:");
+            shell.pty.at_line("[ins] In [1]:");
         }
     }
 }

@@ -77,6 +77,16 @@ class Both(Engine):
             host.wait_output(b"on")
             self.assertTrue(host.stop().last["cancelled"])
 
+    def test_an_interrupt_that_found_no_place_ends_with_its_cell(self):
+        host = self.host()
+        host.run(
+            "import sys, _thread, threading, time\nsleep, begun = time.sleep, threading.Event()\n"
+            "threads, time.sleep = _thread._count(), lambda _seconds: begun.wait()\n"
+            "sys.modules['_ipycodex_runner.wire'].interrupts.wait()"
+        )
+        cell = host.run("begun.set()\nwhile _thread._count() > threads: sleep(0.001)\n6")
+        self.assertEqual(cell.value, "6")
+
     def test_sigint_has_pythons_own_handler_for_all_to_see(self):
         host = self.host()
         look = "import signal\nh = signal.getsignal(signal.SIGINT)\n"

@@ -17,8 +17,7 @@ fn skill(home: &Home, directory: &str, text: &str) {
 
 /// A project, a home and their skills; no Python on the path.
 fn world() -> Home {
-    let mut home = Home::new();
-    home.set("PATH", "/nowhere");
+    let home = Home::with(&[("PATH", "/nowhere")]);
     std::fs::create_dir(home.work().join(".git")).unwrap();
     let text =
         |name: &str| format!("---\nname: {name}\ndescription: What {name} does\n---\nBody\n");

@@ -56,6 +56,15 @@ impl Home {
         home
     }
 
+    /// The same with these variables set.
+    pub fn with(variables: &[(&str, &str)]) -> Home {
+        let mut home = Home::new();
+        for (name, value) in variables {
+            home.set(name, value);
+        }
+        home
+    }
+
     fn base_variables(&self, root: &Path) -> Vec<(OsString, OsString)> {
         let mut path = vec![root.join("bin")];
         if let Some(inherited) = std::env::var_os("PATH") {
@@ -120,6 +129,11 @@ impl Home {
         path
     }
 
+    /// Writes `config.json`, or a file beside it, and returns its path.
+    pub fn write_config(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        self.write(&format!("../config/ipycodex/{name}"), content)
+    }
+
     /// Sets a variable for everything started from here on.
     pub fn set(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
         self.unset(name.as_ref());
@@ -173,6 +187,14 @@ impl Home {
     /// When it has not ended after [`PATIENCE`]; what it said by then is shown.
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S], stdin: impl AsRef<[u8]>) -> Ran {
         finish(self.command(arguments), stdin.as_ref())
+    }
+
+    /// The same with the offline agent.
+    ///
+    /// # Panics
+    /// As [`Home::run`].
+    pub fn demo(&self, arguments: &[&str], stdin: impl AsRef<[u8]>) -> Ran {
+        self.run(&[&["--agent", "demo"], arguments].concat(), stdin)
     }
 }
 

@@ -30,6 +30,7 @@ use rustix::termios::Termios;
 
 use super::home::{Home, PATIENCE};
 use answers::Answers;
+pub use text::cursor_line;
 use text::{all_lines, all_text, framed};
 
 /// Lines kept above the screen.
@@ -191,9 +192,21 @@ impl Pty {
     ///
     /// # Panics
     /// After [`Pty::patience`], or when the program ends without having shown it; the screen is shown.
+    #[track_caller]
     pub fn wait_for(&self, text: &str) {
         self.wait_until(&format!("{text:?} on the screen"), |screen| {
             screen.contents().contains(text)
+        });
+    }
+
+    /// Waits until the row of the cursor shows this and nothing else, see [`cursor_line`].
+    ///
+    /// # Panics
+    /// As [`Pty::wait_for`].
+    #[track_caller]
+    pub fn at_line(&self, line: &str) {
+        self.wait_until(&format!("{line:?} at the cursor"), |screen| {
+            cursor_line(screen).trim_end() == line.trim_end()
         });
     }
 
@@ -201,6 +214,7 @@ impl Pty {
     ///
     /// # Panics
     /// As [`Pty::wait_for`].
+    #[track_caller]
     pub fn wait_gone(&self, text: &str) {
         self.wait_until(&format!("{text:?} gone from the screen"), |screen| {
             !screen.contents().contains(text)
@@ -211,6 +225,7 @@ impl Pty {
     ///
     /// # Panics
     /// As [`Pty::wait_for`].
+    #[track_caller]
     pub fn wait_for_anywhere(&self, text: &str) {
         self.wait(&format!("{text:?} on the screen or above"), |terminal| {
             all_lines(&mut terminal.parser).contains(text)
@@ -221,6 +236,7 @@ impl Pty {
     ///
     /// # Panics
     /// As [`Pty::wait_for`].
+    #[track_caller]
     pub fn wait_until(&self, what: &str, reached: impl Fn(&vt100::Screen) -> bool) {
         self.wait(what, |terminal| reached(terminal.parser.screen()));
     }
@@ -229,6 +245,7 @@ impl Pty {
     ///
     /// # Panics
     /// As [`Pty::wait_for`].
+    #[track_caller]
     pub fn wait_raw(&self, bytes: &[u8], from: usize) -> usize {
         let mut end = 0;
         self.wait(
@@ -243,6 +260,7 @@ impl Pty {
         end
     }
 
+    #[track_caller]
     fn wait(&self, what: &str, mut reached: impl FnMut(&mut Terminal) -> bool) {
         let deadline = Instant::now() + self.patience;
         let mut terminal = self.terminal();

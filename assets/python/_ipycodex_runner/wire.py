@@ -108,8 +108,8 @@ class Interrupts:
         self.early, self.expected = False, True
 
     def begin(self):
-        """User code begins."""
-        self.pending = False
+        """User code begins. What interrupted other code before, and found no place there, is over."""
+        self.pending = self.repeating = False
         self.user = True
         self.expected = False
         if self.early:

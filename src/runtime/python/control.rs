@@ -28,9 +28,13 @@ pub(super) struct Interrupts {
 }
 
 impl Control {
-    /// Takes all requests submitted since the last call; they count as running from here on.
+    /// Takes all requests submitted since the last call; they count as running from here on. None while some wait to
+    /// be cancelled.
     pub(super) fn take_requests(&self) -> VecDeque<(RequestId, RuntimeRequest)> {
         let mut state = self.state();
+        if state.own.cancelled {
+            return VecDeque::new();
+        }
         let code = state.queue.iter().filter(|(_, request)| runs_code(request));
         let code = code.count();
         state.own.running += code;
@@ -119,4 +123,27 @@ impl Interrupter for Control {
 
 fn runs_code(request: &RuntimeRequest) -> bool {
     RequestKind::from_request(request).is_some_and(RequestKind::runs_code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::Execute;
+
+    #[test]
+    fn an_interrupt_between_two_looks_at_the_queue_is_kept() {
+        let control = Control::new();
+        assert!(control.take_cancelled().is_empty());
+        let request = RuntimeRequest::Shutdown { stays: false };
+        control.submit(RequestId(1), request);
+        let cell = Execute::numbered("1".into(), 1);
+        control.submit(RequestId(2), RuntimeRequest::Execute(cell));
+        control.interrupt();
+        assert!(control.take_requests().is_empty());
+        let ids = |taken: Vec<(RequestId, RuntimeRequest)>| {
+            taken.into_iter().map(|(id, _)| id.0).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(control.take_cancelled()), [2]);
+        assert_eq!(ids(control.take_requests().into()), [1]);
+    }
 }

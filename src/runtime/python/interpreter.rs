@@ -360,23 +360,29 @@ impl Interpreter {
         self.unsent.drain(..written);
     }
 
-    /// Reads one chunk; returns true when there was something.
+    /// Reads one chunk, at most up to a change of the terminal's mode; returns true when there was something.
     fn read_stream(&mut self, index: usize) -> bool {
         let stream = &mut self.streams[index];
         let Some(source) = &stream.source else {
             return false;
         };
-        let raw = |stream: &Stream| stream.is_terminal && is_raw(source);
-        let chunk_is_raw = raw(stream);
+        let chunk_is_raw = stream.is_terminal && is_raw(source);
         let mut chunk = Vec::with_capacity(CHUNK);
+        let mut last_read = Vec::new();
         let ended = loop {
-            if chunk.len() == CHUNK || (!chunk.is_empty() && raw(stream) != chunk_is_raw) {
+            if chunk.len() == CHUNK {
                 break false;
             }
+            let start = chunk.len();
             match rustix::io::read(source, rustix::buffer::spare_capacity(&mut chunk)) {
                 Ok(0) => break true,
                 // A pipe returns all it has; a terminal returns a line or a page.
                 Ok(_) if !stream.is_terminal => break false,
+                Ok(_) if is_raw(source) != chunk_is_raw => {
+                    // Written before or after the change: taken as raw.
+                    last_read = chunk.split_off(start);
+                    break false;
+                }
                 Ok(_) => {}
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break false,
@@ -387,13 +393,17 @@ impl Interpreter {
         if ended {
             stream.source = None;
         }
-        let read = !chunk.is_empty();
-        if read {
+        let mut read = false;
+        for (mut chunk, raw) in [(chunk, chunk_is_raw), (last_read, true)] {
+            if chunk.is_empty() {
+                continue;
+            }
             if chunk.len() < CHUNK / 4 {
                 // The chunk may stay in a queue for long.
                 chunk.shrink_to_fit();
             }
-            self.sequencer.push_output(index, chunk, chunk_is_raw);
+            self.sequencer.push_output(index, chunk, raw);
+            read = true;
         }
         if ended {
             self.sequencer.close(index);

@@ -62,6 +62,8 @@ pub(super) struct Sequencer {
 #[derive(Debug)]
 struct Stream {
     which: OutputStream,
+    /// Chunks that are not in `marks` yet, and whether they were read while the terminal was raw.
+    chunks: VecDeque<(Vec<u8>, bool)>,
     marks: MarkFilter<RunnerMark>,
     /// The mark at which this stream waits.
     at: Option<u64>,
@@ -76,6 +78,7 @@ impl Sequencer {
     pub(super) fn new(streams: &[OutputStream], nonce: &str) -> Self {
         let stream = |which: &OutputStream| Stream {
             which: *which,
+            chunks: VecDeque::new(),
             marks: MarkFilter::new(nonce),
             at: None,
             closed: false,
@@ -91,9 +94,7 @@ impl Sequencer {
 
     /// Adds a chunk of stream `index`; `raw`: the terminal was not in line mode when the chunk was read.
     pub(super) fn push_output(&mut self, index: usize, chunk: Vec<u8>, raw: bool) {
-        let stream = &mut self.streams[index];
-        stream.raw = raw;
-        stream.marks.push(chunk);
+        self.streams[index].chunks.push_back((chunk, raw));
     }
 
     pub(super) fn push_frame(&mut self, frame: SyncedFrame) {
@@ -179,8 +180,16 @@ impl Stream {
     fn next(&mut self, released: u64) -> Option<SequenceItem> {
         while self.at.is_none() {
             let piece = match self.marks.next() {
-                None if self.closed => self.marks.finish()?,
-                piece => piece?,
+                Some(piece) => piece,
+                None => match self.chunks.pop_front() {
+                    Some((chunk, raw)) => {
+                        self.raw = raw;
+                        self.marks.push(chunk);
+                        continue;
+                    }
+                    None if self.closed => self.marks.finish()?,
+                    None => return None,
+                },
             };
             match piece {
                 StreamPiece::Bytes(bytes) => return Some(self.output(bytes)),
@@ -266,7 +275,12 @@ mod tests {
         drain(&mut sequencer, &mut got);
         sequencer.push_output(0, b"d".to_vec(), true);
         drain(&mut sequencer, &mut got);
-        assert_eq!(got, ["a", "foreign b", "c", "foreign d"]);
+        for (chunk, raw) in [(b"e", false), (b"f", true), (b"g", false)] {
+            sequencer.push_output(0, chunk.to_vec(), raw);
+        }
+        drain(&mut sequencer, &mut got);
+        let expected = ["a", "foreign b", "c", "foreign d", "e", "foreign f", "g"];
+        assert_eq!(got, expected);
         sequencer.push_output(0, mark("own"), false);
         drain(&mut sequencer, &mut got);
         assert!(sequencer.screen_is_owned());

@@ -242,6 +242,8 @@ impl PythonSupervisor {
         if requests.is_empty() {
             return;
         }
+        // An interrupt of what has ended must not reach what begins now.
+        interpreter.group().await_signals();
         for (id, request) in requests {
             let question =
                 answered_call(&request).and_then(|call| self.in_flight.take_question(call));

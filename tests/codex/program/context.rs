@@ -2,23 +2,16 @@
 
 use serde_json::json;
 
-use super::{asked, instructions, program};
-use crate::support::responses::{Endpoint, Reply};
-
-fn endless() -> Endpoint {
-    Endpoint::answering(|_, _| Reply::text("fine"))
-}
+use super::{asked, endless, instructions, program};
 
 #[test]
 fn context_and_request_reach_the_model_byte_for_byte() {
     let Some(program) = program("gpt-5.5", endless()) else {
         return;
     };
-    std::fs::write(
-        program.home.config().join("sysp.txt"),
-        "You are the tests' own.",
-    )
-    .unwrap();
+    program
+        .home
+        .write_config("sysp.txt", "You are the tests' own.");
     let ran = program.piped(
         ".hello, nothing ran\n\
          a = 1\na\n.what is a?\n\

@@ -182,12 +182,9 @@ fn a_yes_for_the_session_outlives_the_thread_and_covers_input() {
     };
     // All of it runs outside the sandbox, which not every machine can make.
     let settings = json!({"approvals": "ask", "sandbox": "workspace-write"});
-    std::fs::create_dir_all(program.home.config()).unwrap();
-    std::fs::write(
-        program.home.config().join("config.json"),
-        settings.to_string(),
-    )
-    .unwrap();
+    program
+        .home
+        .write_config("config.json", settings.to_string());
     let pty = program.repl();
     pty.send_line(".go");
     pty.wait_for("Run this command?");

@@ -4,23 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use super::{Program, asked, leave, program};
+use super::{Program, asked, call, endless, leave, program};
 use crate::support::responses::{Endpoint, Reply, conversation, tool_outputs};
 
 const MODELS: [&str; 2] = ["gpt-5.5", "gpt-6.1-sol"];
-
-fn endless() -> Endpoint {
-    Endpoint::answering(|_, _| Reply::text("fine"))
-}
-
-/// How a model of this family calls `name` with these arguments.
-fn call(model: &str, name: &str, arguments: &Value) -> Reply {
-    if model == "gpt-5.5" {
-        Reply::calls(&[("c1", name, arguments.clone())])
-    } else {
-        Reply::exec("c1", &format!("text(await tools.{name}({arguments}));"))
-    }
-}
 
 /// What each request asked.
 fn told(program: &Program) -> Vec<String> {

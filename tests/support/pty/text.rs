@@ -48,6 +48,26 @@ pub(super) fn all_lines(parser: &mut vt100::Parser<Answers>) -> String {
     text
 }
 
+/// The row the cursor is in, without what is suggested in grey.
+pub fn cursor_line(screen: &vt100::Screen) -> String {
+    let (row, _) = screen.cursor_position();
+    let (mut line, mut end) = (String::new(), 0);
+    for column in 0..screen.size().1.get() {
+        let cell = screen.cell(row, column);
+        let Some(cell) = cell.filter(|cell| !cell.is_wide_continuation()) else {
+            continue;
+        };
+        if cell.has_contents() && cell.fgcolor() != vt100::Color::Idx(8) {
+            line.push_str(cell.contents());
+            end = line.len();
+        } else {
+            line.push(' ');
+        }
+    }
+    line.truncate(end);
+    line
+}
+
 pub(super) fn framed(parser: &mut vt100::Parser<Answers>) -> String {
     let (rows, columns) = parser.screen().size();
     let (row, column) = parser.screen().cursor_position();
