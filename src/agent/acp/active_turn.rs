@@ -17,7 +17,7 @@ use super::terminals::TerminalCommand;
 use super::tool_calls::TerminalOutput;
 use crate::rpc::{RpcError, RpcId};
 use crate::{
-    AgentEvent, AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject, TurnId, TurnRequest,
+    AgentEvent, AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject, TurnId, driver,
 };
 
 /// The most terminal output that is kept for a call not announced yet, in bytes.
@@ -26,17 +26,15 @@ const MAX_EARLY_OUTPUT: usize = 64 << 10;
 /// After this time the session is notified that the agent is still starting.
 const START_NOTICE_DELAY: Duration = Duration::from_secs(2);
 
-pub(super) struct ActiveTurn {
-    pub(super) turn: TurnId,
-    pub(super) request: Box<TurnRequest>,
+pub(super) type ActiveTurn = driver::ActiveTurn<TurnState>;
+
+/// What the client keeps of a turn.
+pub(crate) struct TurnState {
     /// The agent's id of the session, once it is open.
     pub(super) session: Option<String>,
     /// The session does not hold the conversation yet.
     pub(super) fresh: bool,
-    pub(super) sent: bool,
     pub(super) mapper: EventMapper,
-    /// When a cancelled turn that has not ended fails.
-    pub(super) cancelled: Option<Instant>,
     /// When the session is notified that the agent is still starting; `None`: done.
     pub(super) start_notice_at: Option<Instant>,
     questions: HashMap<String, OpenQuestion>,
@@ -67,16 +65,12 @@ pub(super) enum AnswerEffect {
     AskAgain(AgentQuestion),
 }
 
-impl ActiveTurn {
-    pub(super) fn new(turn: TurnId, request: Box<TurnRequest>) -> Self {
-        ActiveTurn {
-            turn,
-            request,
+impl TurnState {
+    pub(super) fn new(turn: TurnId) -> Self {
+        TurnState {
             session: None,
             fresh: true,
-            sent: false,
             mapper: EventMapper::new(turn),
-            cancelled: None,
             start_notice_at: Some(Instant::now() + START_NOTICE_DELAY),
             questions: HashMap::new(),
             questions_asked: 0,
@@ -84,10 +78,12 @@ impl ActiveTurn {
             early: HashMap::new(),
         }
     }
+}
 
+impl ActiveTurn {
     /// True while the prompt runs in this session.
     pub(super) fn runs_in(&self, session: &str) -> bool {
-        self.sent && self.session.as_deref() == Some(session)
+        self.sent && self.state.session.as_deref() == Some(session)
     }
 
     /// True for a turn without an input, which only opens the session.
@@ -119,7 +115,7 @@ impl ActiveTurn {
         };
         let number = self.next_question_id();
         let cwd = self.request.settings.cwd.display().to_string();
-        let known = self.mapper.tool_calls.merge(told);
+        let known = self.state.mapper.tool_calls.merge(told);
         let command = known.command();
         let question = permission::question(number, params, known, &cwd)?;
         Ok(self.open(id, question, QuestionOrigin::Permission(call, command)))
@@ -135,7 +131,7 @@ impl ActiveTurn {
         command_request: Box<TerminalCommand>,
     ) -> Result<AgentQuestion, Box<TerminalCommand>> {
         let free = self.request.settings.sandbox == Sandbox::FullAccess;
-        if free || self.allowed.contains(&command_request.line) {
+        if free || self.state.allowed.contains(&command_request.line) {
             return Err(command_request);
         }
         let subject = Subject::Command {
@@ -160,8 +156,8 @@ impl ActiveTurn {
     }
 
     fn next_question_id(&mut self) -> String {
-        self.questions_asked += 1;
-        format!("question-{}", self.questions_asked)
+        self.state.questions_asked += 1;
+        format!("question-{}", self.state.questions_asked)
     }
 
     fn open(
@@ -175,7 +171,7 @@ impl ActiveTurn {
             question: question.clone(),
             origin,
         };
-        self.questions.insert(question.id.clone(), open);
+        self.state.questions.insert(question.id.clone(), open);
         question
     }
 
@@ -185,13 +181,13 @@ impl ActiveTurn {
         question: &str,
         answer: &QuestionAnswer,
     ) -> Option<AnswerEffect> {
-        let open = self.questions.remove(question)?;
+        let open = self.state.questions.remove(question)?;
         Some(match open.origin {
             QuestionOrigin::Permission(call, command) => {
                 let (value, yes) = permission::answer(&open.question, answer);
                 match yes {
-                    true => self.allowed.extend(command),
-                    false => self.mapper.tool_calls.deny(&call),
+                    true => self.state.allowed.extend(command),
+                    false => self.state.mapper.tool_calls.deny(&call),
                 }
                 AnswerEffect::Respond(open.id, Ok(value))
             }
@@ -224,9 +220,9 @@ impl ActiveTurn {
             Value::String(id) => RpcId::Text(id.clone()),
             number => RpcId::Number(number.as_i64()?),
         };
-        let mut open = self.questions.iter();
+        let mut open = self.state.questions.iter();
         let name = open.find(|(_, open)| open.id == id)?.0.clone();
-        self.questions.remove(&name);
+        self.state.questions.remove(&name);
         let turn = self.turn;
         Some((id, AgentEvent::RequestWithdrawn { turn, id: name }))
     }
@@ -235,12 +231,13 @@ impl ActiveTurn {
     pub(super) fn output(&mut self, terminal: &str, delta: String) -> Option<AgentEvent> {
         let turn = self.turn;
         let id = self
+            .state
             .mapper
             .tool_calls
             .command_of_terminal(terminal)
             .map(str::to_owned);
         if id.is_none() {
-            let early = self.early.entry(terminal.to_owned()).or_default();
+            let early = self.state.early.entry(terminal.to_owned()).or_default();
             if early.len() < MAX_EARLY_OUTPUT {
                 early.push_str(&delta);
             }
@@ -254,9 +251,9 @@ impl ActiveTurn {
         update: &Value,
         terminal: &dyn Fn(&str) -> Option<TerminalOutput>,
     ) -> Vec<AgentEvent> {
-        let mut events = self.mapper.update(update, terminal);
-        let (turn, tool_calls) = (self.turn, &self.mapper.tool_calls);
-        self.early.retain(|terminal, early| {
+        let mut events = self.state.mapper.update(update, terminal);
+        let (turn, tool_calls) = (self.turn, &self.state.mapper.tool_calls);
+        self.state.early.retain(|terminal, early| {
             let id = tool_calls.command_of_terminal(terminal).map(str::to_owned);
             let delta = std::mem::take(early);
             match id {
@@ -270,7 +267,7 @@ impl ActiveTurn {
 
     /// Removes all open questions and returns the response to each of their requests.
     pub(super) fn refuse_all(&mut self) -> Vec<(RpcId, Result<Value, RpcError>)> {
-        let open = std::mem::take(&mut self.questions).into_values();
+        let open = std::mem::take(&mut self.state.questions).into_values();
         let refused = open.map(|open| match open.origin {
             QuestionOrigin::Permission(..) => (open.id, Ok(permission::refusal())),
             QuestionOrigin::Terminal(_) => (open.id, Err(denied())),

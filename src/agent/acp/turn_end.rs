@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::active_turn::ActiveTurn;
 use super::{event_mapper, failure};
 use crate::rpc::RpcError;
-use crate::{AgentEvent, AgentFailure, FailureKind, LoginMethod, ThreadMode, TurnId};
+use crate::{AgentEvent, AgentFailure, FailureKind, LoginMethod, ThreadMode};
 
 pub(super) fn prompt_events(
     name: &str,
@@ -16,7 +16,7 @@ pub(super) fn prompt_events(
     methods: &[LoginMethod],
 ) -> Vec<AgentEvent> {
     let turn = current.turn;
-    let mut events = current.mapper.close();
+    let mut events = current.state.mapper.close();
     let answer = match outcome {
         Ok(answer) => answer,
         Err(_) if current.cancelled.is_some() => json!({"stopReason": "cancelled"}),
@@ -33,7 +33,7 @@ pub(super) fn prompt_events(
         }
     };
     let mut usage = event_mapper::usage(&answer);
-    if let Some(cost) = current.mapper.cost() {
+    if let Some(cost) = current.state.mapper.cost() {
         usage.get_or_insert_default().cost = Some(cost);
     }
     events.extend(usage.map(|usage| AgentEvent::Usage { turn, usage }));
@@ -54,32 +54,7 @@ pub(super) fn prompt_events(
     events.push(AgentEvent::Finished {
         turn,
         interrupted,
-        thread: current.session.filter(|_| kept && !interrupted),
+        thread: current.state.session.filter(|_| kept && !interrupted),
     });
     events
-}
-
-/// The event for a turn that failed; interrupted if the user had cancelled it.
-pub(super) fn failed(current: &ActiveTurn, failure: AgentFailure) -> AgentEvent {
-    let turn = current.turn;
-    match current.cancelled {
-        Some(_) => interrupted(turn),
-        None => AgentEvent::Failed { turn, failure },
-    }
-}
-
-pub(super) fn opened(current: &ActiveTurn) -> AgentEvent {
-    AgentEvent::Finished {
-        turn: current.turn,
-        interrupted: false,
-        thread: current.session.clone(),
-    }
-}
-
-pub(super) fn interrupted(turn: TurnId) -> AgentEvent {
-    AgentEvent::Finished {
-        turn,
-        interrupted: true,
-        thread: None,
-    }
 }

@@ -15,7 +15,7 @@ use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
 use super::wire::turn::{Turn as WireTurn, TurnResponse};
 use crate::dialog::DENIED;
-use crate::process_failure::one_line;
+use crate::failure::one_line;
 use crate::{AgentEvent, CommandRun, FileChange, TurnId, Usage, WorkStatus};
 
 /// Announced changes that have not ended, by the id of their item: an approval request names only the item.

@@ -6,7 +6,8 @@ use super::process::{AgentProcess, Purpose};
 use super::turn::TurnEnd;
 use super::wire::thread::ThreadParams;
 use super::wire::turn::TurnInterruptParams;
-use crate::{AgentEvent, AgentFailure, ThreadMode, TurnId};
+use crate::driver::interrupted;
+use crate::{AgentEvent, ThreadMode};
 
 /// The app-server has ended a running turn: the event, and the thread if it no longer equals any record.
 pub(super) fn ended(
@@ -17,11 +18,14 @@ pub(super) fn ended(
     let ActiveTurn {
         turn,
         request,
-        running,
         cancelled,
+        state,
         ..
     } = current;
-    let thread = running.map(|running| running.thread).unwrap_or_default();
+    let thread = state
+        .running
+        .map(|running| running.thread)
+        .unwrap_or_default();
     let params = ThreadParams { thread_id: &thread };
     let whole = matches!(end, TurnEnd::Completed);
     let session = request.settings.threads == ThreadMode::Session;
@@ -29,11 +33,11 @@ pub(super) fn ended(
         if !whole {
             // Ends the background commands of the turn.
             let method = "thread/backgroundTerminals/clean";
-            process.send_request(Purpose::Courtesy, method, &params);
+            process.send_as(Purpose::Courtesy, method, &params);
         }
         if !(whole && session) {
-            process.threads.remove(&thread);
-            process.send_request(Purpose::Courtesy, "thread/unsubscribe", &params);
+            process.known.threads.remove(&thread);
+            process.send_as(Purpose::Courtesy, "thread/unsubscribe", &params);
         }
     }
     let event = match end {
@@ -52,37 +56,19 @@ pub(super) fn ended(
     (event, (!whole).then_some(thread))
 }
 
-/// As [`ended`], for a turn that failed; interrupted if the user had cancelled it.
-pub(super) fn failed(current: ActiveTurn, failure: AgentFailure) -> (AgentEvent, Option<String>) {
-    let turn = current.turn;
-    let event = match current.cancelled {
-        Some(_) => interrupted(turn),
-        None => AgentEvent::Failed { turn, failure },
-    };
-    (event, current.running.map(|running| running.thread))
-}
-
-pub(super) fn interrupted(turn: TurnId) -> AgentEvent {
-    AgentEvent::Finished {
-        turn,
-        interrupted: true,
-        thread: None,
-    }
-}
-
 /// Interrupts a cancelled turn, once, when its id is known.
 pub(super) fn interrupt(process: &mut AgentProcess, current: &mut ActiveTurn) {
-    if current.cancelled.is_none() || current.interrupt_sent {
+    if current.cancelled.is_none() || current.state.interrupt_sent {
         return;
     }
-    if let Some(running) = &current.running
+    if let Some(running) = &current.state.running
         && let Some(turn_id) = &running.turn_id
     {
         let params = TurnInterruptParams {
             thread_id: &running.thread,
             turn_id,
         };
-        process.send_request(Purpose::Courtesy, "turn/interrupt", &params);
-        current.interrupt_sent = true;
+        process.send_as(Purpose::Courtesy, "turn/interrupt", &params);
+        current.state.interrupt_sent = true;
     }
 }
