@@ -15,7 +15,7 @@ use super::event::AgentEvents;
 use super::failure;
 use super::handle::{Command, DriverChannels, Handle, ProcessAgent, SharedCapabilities};
 use super::{AgentCapabilities, AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
-use crate::rpc::{Launch, RpcError, RpcId, RpcMessage, SpawnFailure};
+use crate::rpc::{RpcError, RpcId, RpcMessage};
 
 /// The protocol of an agent, and what is known of the agent over its life.
 pub(super) trait Client: Sized {
@@ -32,12 +32,8 @@ pub(super) trait Client: Sized {
     /// Capabilities before the first start.
     fn capabilities(&self) -> AgentCapabilities;
 
-    fn launch(&self, config: &ProcessConfig) -> Launch;
-
-    /// The first request to a process, and its parameters.
-    fn initialize(config: &ProcessConfig) -> (Self::Purpose, Value);
-
-    fn not_started(&self, error: &SpawnFailure) -> AgentFailure;
+    /// Starts a process and sends the first request.
+    fn open(&self, config: &ProcessConfig) -> Result<AgentProcess<Self::Purpose>, AgentFailure>;
 
     /// How long a process is waited for that is not needed any more.
     fn grace(_: &AgentProcess<Self::Purpose>, end: Duration) -> Duration {
@@ -237,12 +233,7 @@ impl<C: Client> Driver<C> {
     /// Starts the process if none runs; true when it is ready for threads.
     fn ensure_started(&mut self) -> Result<bool, AgentFailure> {
         if self.process.is_none() {
-            let launch = self.client.launch(&self.config);
-            let spawned = AgentProcess::spawn(launch, self.config.patience);
-            let mut process = spawned.map_err(|error| self.client.not_started(&error))?;
-            let (purpose, params) = C::initialize(&self.config);
-            process.send(purpose, &params);
-            self.process = Some(process);
+            self.process = Some(self.client.open(&self.config)?);
         }
         Ok(self.process.as_ref().is_some_and(|process| process.ready))
     }

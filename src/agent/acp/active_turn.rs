@@ -1,4 +1,4 @@
-//! The current turn: its request, its state, its open questions.
+//! The current turn: its state, its open questions, its end.
 //!
 //! Every question is answered once, or its turn ends first. A command that the user allowed by a permission may
 //! then run in a terminal of ours without a second question; any other command asks, unless the `sandbox` setting
@@ -7,17 +7,18 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::elicitation::{self, Elicitation};
-use super::event_mapper::EventMapper;
+use super::event_mapper::{self, EventMapper};
 use super::files::WritePolicy;
-use super::permission;
 use super::terminals::TerminalCommand;
 use super::tool_calls::TerminalOutput;
+use super::{failure, permission};
 use crate::rpc::{RpcError, RpcId};
 use crate::{
-    AgentEvent, AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject, TurnId, driver,
+    AgentEvent, AgentFailure, AgentQuestion, Decision, FailureKind, LoginMethod, QuestionAnswer,
+    Sandbox, Subject, ThreadMode, TurnId, driver,
 };
 
 /// The most terminal output that is kept for a call not announced yet, in bytes.
@@ -279,4 +280,55 @@ impl ActiveTurn {
 
 fn denied() -> RpcError {
     RpcError::new(-32603, "the user did not allow this command")
+}
+
+/// The last events of a turn, for the response to its prompt. Exactly one of them ends the turn, as the last.
+pub(super) fn prompt_events(
+    name: &str,
+    mut current: ActiveTurn,
+    outcome: Result<Value, RpcError>,
+    methods: &[LoginMethod],
+) -> Vec<AgentEvent> {
+    let turn = current.turn;
+    let mut events = current.state.mapper.close();
+    let answer = match outcome {
+        Ok(answer) => answer,
+        Err(_) if current.cancelled.is_some() => json!({"stopReason": "cancelled"}),
+        Err(error) => {
+            let failure = match error.code {
+                failure::LOGIN_NEEDED => failure::logged_out(name, &error, methods),
+                _ => AgentFailure {
+                    kind: FailureKind::Upstream,
+                    ..failure::refused(name, "session/prompt", &error)
+                },
+            };
+            events.push(AgentEvent::Failed { turn, failure });
+            return events;
+        }
+    };
+    let mut usage = event_mapper::usage(&answer);
+    if let Some(cost) = current.state.mapper.cost() {
+        usage.get_or_insert_default().cost = Some(cost);
+    }
+    events.extend(usage.map(|usage| AgentEvent::Usage { turn, usage }));
+    let reason = answer["stopReason"].as_str().unwrap_or_default();
+    let notice = match reason {
+        "max_tokens" => Some("the answer was cut off at the model's token limit"),
+        "max_turn_requests" => Some("the agent stopped at its request limit for one turn"),
+        "refusal" => Some("the agent declined to answer"),
+        _ => None,
+    };
+    events.extend(notice.map(|notice| AgentEvent::Progress {
+        turn,
+        message: notice.to_owned(),
+    }));
+    let interrupted = reason == "cancelled";
+    // A refused exchange is no part of the agent's conversation.
+    let kept = current.request.settings.threads == ThreadMode::Session && reason != "refusal";
+    events.push(AgentEvent::Finished {
+        turn,
+        interrupted,
+        thread: current.state.session.filter(|_| kept && !interrupted),
+    });
+    events
 }

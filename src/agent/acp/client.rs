@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use super::active_turn::{ActiveTurn, TurnState};
 use super::client_services::{ClientServices, ServiceEffect};
+use super::process::Program;
 use super::process::{AgentProcess, Knowledge, Purpose};
-use super::program::Program;
 use super::sessions::Step;
 use super::side_requests::SideRequests;
-use super::{content, failure, initialize, permission, process, sessions, turn_end};
+use super::{active_turn, content, failure, initialize, permission, process, sessions};
 use crate::agent_process::{ProcessConfig, Purpose as _, QUICK_END};
 use crate::driver::{Client, Driver};
 use crate::failure::request_timed_out;
 use crate::handle::Command;
-use crate::rpc::{Launch, RpcError, RpcId, SpawnFailure};
+use crate::rpc::{RpcError, RpcId};
 use crate::text::trace::UPDATES;
 use crate::{
     AgentCapabilities, AgentEvent, AgentFailure, AgentReply, AgentUpdate, Decision, TurnId,
@@ -58,16 +58,8 @@ impl Client for Acp {
         initialize::assumed_capabilities(&self.program.name)
     }
 
-    fn launch(&self, config: &ProcessConfig) -> Launch {
-        process::launch(&self.program, config)
-    }
-
-    fn initialize(config: &ProcessConfig) -> (Purpose, Value) {
-        (Purpose::Initialize, process::initialize(config))
-    }
-
-    fn not_started(&self, error: &SpawnFailure) -> AgentFailure {
-        failure::not_started(&self.program.name, error)
+    fn open(&self, config: &ProcessConfig) -> Result<AgentProcess, AgentFailure> {
+        process::open(&self.program, config)
     }
 
     fn grace(process: &AgentProcess, end: Duration) -> Duration {
@@ -192,7 +184,9 @@ impl Client for Acp {
             Purpose::Prompt(turn) if current_turn == Some(turn) => {
                 let methods = initialized.methods.clone();
                 if let Some(current) = driver.end_turn() {
-                    driver.emit(turn_end::prompt_events(&name, current, outcome, &methods));
+                    driver.emit(active_turn::prompt_events(
+                        &name, current, outcome, &methods,
+                    ));
                 }
             }
             Purpose::Close(_) | Purpose::Model(_) | Purpose::Prompt(_) | Purpose::Courtesy => {}

@@ -6,11 +6,11 @@
 //!                              +-- files, terminals: requests of the agent, on threads of their own
 //! ```
 //!
-//! `process` is the connection, `initialize` the agent's features, `sessions` (with `options`) opens the session of
-//! a prompt, `active_turn` is the current turn, `event_mapper` (with `tool_calls`) maps updates to events,
-//! `client_services` (with `permission`, `elicitation`, `files`, `terminals`) serves requests of the agent,
-//! `side_requests` sends requests outside of turns. Each owns its fields; `client` passes messages to them and
-//! carries out the effects they return. Facts about peers: protocol version 1, codex-acp 2.6.0 and 0.16.0,
+//! `process` is the program and the purposes of requests, `initialize` the agent's features, `sessions` (with
+//! `options`) opens the session of a prompt, `active_turn` is the current turn, `event_mapper` (with `tool_calls`)
+//! maps updates to events, `client_services` (with `permission`, `elicitation`, `files`, `terminals`) serves requests
+//! of the agent, `side_requests` sends requests outside of turns. Each owns its fields; `client` passes messages to
+//! them and carries out the effects they return. Facts about peers: protocol version 1, codex-acp 2.6.0 and 0.16.0,
 //! gemini-cli 0.61.0, opencode 1.18.33, claude-agent-acp 0.49.0.
 //!
 //! Absent on purpose: wire types. Messages are read field by field, so unknown updates and additional fields do no
@@ -28,12 +28,10 @@ mod initialize;
 mod options;
 mod permission;
 mod process;
-mod program;
 mod sessions;
 mod side_requests;
 mod terminals;
 mod tool_calls;
-mod turn_end;
 
 pub(crate) use client::Acp;
-pub use program::{Program, SizeLimit};
+pub use process::{Program, SizeLimit};

@@ -1,17 +1,41 @@
-//! The agent's process: how it is started, the purposes of our requests, what is known of it.
+//! The agent's program and its process: how it is started, the purposes of our requests, what is known of it.
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::failure;
 use super::initialize::{InitializeResult, VERSION};
-use super::program::Program;
 use super::sessions::Sessions;
-use crate::TurnId;
 use crate::agent_process::{self, NO_LIMIT, ProcessConfig, Timeouts};
-use crate::rpc::{Dialect, Launch};
+use crate::rpc::Dialect;
+use crate::{AgentFailure, TurnId};
 
 pub(super) type AgentProcess = agent_process::AgentProcess<Purpose>;
+
+/// How files and terminal output are sent to the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SizeLimit {
+    /// Whole.
+    #[default]
+    Unlimited,
+    /// At most 48 KiB at a time, for agents that limit the length of a line. A missing file is reported as an
+    /// invalid parameter.
+    Capped,
+}
+
+/// A program that is an agent, and its name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Program {
+    /// Name shown to the user.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables added to its environment.
+    pub variables: Vec<(String, String)>,
+    /// How files are sent to the agent.
+    pub size_limit: SizeLimit,
+}
 
 /// What is known of a process.
 #[derive(Debug, Default)]
@@ -77,7 +101,11 @@ impl agent_process::Purpose for Purpose {
     }
 }
 
-pub(super) fn launch(program: &Program, config: &ProcessConfig) -> Launch {
+/// Starts the process and sends `initialize`.
+pub(super) fn open(
+    program: &Program,
+    config: &ProcessConfig,
+) -> Result<AgentProcess, AgentFailure> {
     let mut words = program.command.iter();
     let first = words.next().map_or("", String::as_str);
     let mut launch = config.launch(&program.name, first.into(), Dialect::Versioned);
@@ -86,12 +114,9 @@ pub(super) fn launch(program: &Program, config: &ProcessConfig) -> Launch {
     launch
         .variables
         .extend(own.map(|(name, value)| (name.into(), value.into())));
-    launch
-}
-
-/// The parameters of `initialize`.
-pub(super) fn initialize(config: &ProcessConfig) -> Value {
-    json!({
+    let mut process = AgentProcess::spawn(launch, config.patience)
+        .map_err(|error| failure::not_started(&program.name, &error))?;
+    let params = json!({
         "protocolVersion": VERSION,
         "clientCapabilities": {
             "fs": {"readTextFile": true, "writeTextFile": true},
@@ -106,5 +131,7 @@ pub(super) fn initialize(config: &ProcessConfig) -> Value {
             "title": "ipycodex",
             "version": config.client_version,
         },
-    })
+    });
+    process.send(Purpose::Initialize, &params);
+    Ok(process)
 }

@@ -10,18 +10,18 @@ use serde_json::{Value, from_value, json};
 use super::active_turn::{ActiveTurn, TurnState};
 use super::completion::Completions;
 use super::lookups::Lookups;
-use super::process::{AgentProcess, Purpose, initialize, launch};
-use super::program::Program;
+use super::process::Program;
+use super::process::{AgentProcess, Purpose};
 use super::server_requests::ReplyEffect;
 use super::thread_setup::{Step, ThreadSetup};
 use super::turn::TurnEnd;
 use super::wire::account::GetAccountResponse;
-use super::{failure, images, server_requests, thread_setup, turn_end};
-use crate::agent_process::{ProcessConfig, Purpose as _, to_wire};
+use super::{active_turn, failure, images, process, server_requests, thread_setup};
+use crate::agent_process::{ProcessConfig, Purpose as _};
 use crate::driver::{Client, Driver};
 use crate::failure::request_timed_out;
 use crate::handle::Command;
-use crate::rpc::{Launch, RpcError, RpcId, SpawnFailure};
+use crate::rpc::{RpcError, RpcId};
 use crate::{AgentCapabilities, AgentFailure, AgentReply, TurnId, TurnRequest};
 
 pub(crate) struct Codex {
@@ -66,16 +66,8 @@ impl Client for Codex {
         }
     }
 
-    fn launch(&self, config: &ProcessConfig) -> Launch {
-        launch(&self.program, config)
-    }
-
-    fn initialize(config: &ProcessConfig) -> (Purpose, Value) {
-        (Purpose::Initialize, to_wire(&initialize(config)))
-    }
-
-    fn not_started(&self, error: &SpawnFailure) -> AgentFailure {
-        failure::not_started(self.program.name, error)
+    fn open(&self, config: &ProcessConfig) -> Result<AgentProcess, AgentFailure> {
+        process::open(&self.program, config)
     }
 
     fn turn(&mut self, _: TurnId, request: &TurnRequest) -> TurnState {
@@ -91,7 +83,7 @@ impl Client for Codex {
 
     fn interrupt(driver: &mut Driver<Self>) {
         if let (Some(process), Some(current)) = (&mut driver.process, &mut driver.current) {
-            turn_end::interrupt(process, current);
+            active_turn::interrupt(process, current);
         }
     }
 
@@ -292,7 +284,7 @@ impl Driver<Codex> {
 
     fn on_turn_end(&mut self, end: TurnEnd) {
         if let Some(current) = self.current.take_if(|it| it.state.running.is_some()) {
-            let (event, diverged) = turn_end::ended(self.process.as_mut(), current, end);
+            let (event, diverged) = active_turn::ended(self.process.as_mut(), current, end);
             let setup = &mut self.client.thread_setup;
             diverged.into_iter().for_each(|it| setup.mark_diverged(it));
             self.emit([event]);

@@ -12,15 +12,15 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, from_value, json};
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::process::{AgentProcess, Purpose};
 use super::settings::effort;
 use super::turn::{RunningTurn, TurnEnd};
 use super::wire::thread::ThreadStartParams;
-use super::wire::turn::{TurnInterruptParams, TurnResponse, TurnStartParams, UserInput};
-use super::{failure, thread_setup};
+use super::wire::turn::{TurnStartParams, UserInput, turn_id};
+use super::{active_turn, failure, thread_setup};
 use crate::agent_process::Purpose as _;
 use crate::beside::Beside;
 use crate::failure::request_timed_out;
@@ -250,23 +250,16 @@ impl Completions {
             return;
         };
         let failure = match outcome {
-            Ok(value) => {
-                let id = from_value::<TurnResponse>(value)
-                    .unwrap_or_default()
-                    .turn
-                    .id;
-                let running = completion.running.as_mut().filter(|_| !id.is_empty());
-                match running {
-                    Some(running) => {
-                        running.turn_id.get_or_insert(id);
-                        if completion.responder.is_none() {
-                            self.abandon(key, Some(process));
-                        }
-                        return;
+            Ok(value) => match completion.running.as_mut().zip(turn_id(value)) {
+                Some((running, id)) => {
+                    running.turn_id.get_or_insert(id);
+                    if completion.responder.is_none() {
+                        self.abandon(key, Some(process));
                     }
-                    None => failure::not_understood(name, method),
+                    return;
                 }
-            }
+                None => failure::not_understood(name, method),
+            },
             Err(error) => failure::refused(name, method, &error),
         };
         self.end(key, Err(failure), Some(process));
@@ -325,21 +318,10 @@ impl Completions {
             None => {
                 entry.remove();
             }
-            Some(RunningTurn {
-                turn_id: None,
-                thread: _,
-                ..
-            }) => entry.get_mut().responder = None,
-            Some(running) => {
-                if let Some(turn_id) = &running.turn_id {
-                    let params = TurnInterruptParams {
-                        thread_id: &running.thread,
-                        turn_id,
-                    };
-                    process.send_as(Purpose::Courtesy, "turn/interrupt", &params);
-                }
+            Some(running) if active_turn::send_interrupt(process, running) => {
                 self.end(key, Ok(String::new()), Some(process));
             }
+            Some(_) => entry.get_mut().responder = None,
         }
     }
 

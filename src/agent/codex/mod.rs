@@ -20,7 +20,6 @@ mod limits;
 mod lookups;
 mod open_requests;
 mod process;
-mod program;
 mod questions;
 mod seed;
 mod server_requests;
@@ -28,8 +27,7 @@ mod settings;
 mod thread_setup;
 mod tool_names;
 mod turn;
-mod turn_end;
 pub(crate) mod wire;
 
 pub(crate) use client::Codex;
-pub(crate) use program::Program;
+pub(crate) use process::Program;

@@ -1,18 +1,68 @@
-//! The app-server process: how it is started, the purposes of our requests, what is known of it.
+//! The program that is run as an app-server (Codex, or the offline agent), and its process: how it is started, the
+//! purposes of our requests, what is known of it.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::failure;
 use super::limits::Limits;
-use super::program::Program;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
 use crate::agent_process::{self, ProcessConfig, Timeouts};
-use crate::rpc::{Dialect, Launch};
-use crate::{Approvals, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse};
+use crate::rpc::Dialect;
+use crate::{
+    AgentFailure, Approvals, Login, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse,
+};
 
 pub(super) type AgentProcess = agent_process::AgentProcess<Purpose>;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) login: Login,
+}
+
+impl Program {
+    /// Codex: `command` with the arguments for an app-server that withholds secrets from the commands it runs.
+    pub(crate) fn codex(command: Vec<String>) -> Self {
+        let login = command.iter().map(String::as_str).chain(["login"]);
+        // A word with a NUL cannot be quoted, nor can such a command be started.
+        let login = shlex::try_join(login).unwrap_or_else(|_| "codex login".into());
+        let mut words = command.into_iter().map(OsString::from);
+        let program = words.next().unwrap_or_else(|| "codex".into()).into();
+        let own = [
+            "app-server",
+            "--listen",
+            "stdio://",
+            "-c",
+            "shell_environment_policy.ignore_default_excludes=false",
+        ];
+        Program {
+            name: "codex",
+            program,
+            arguments: words.chain(own.map(OsString::from)).collect(),
+            login: Login::Command {
+                more: format!(
+                    "On a machine without a browser: `{login} --device-auth`. With an API key: \
+                     `printenv OPENAI_API_KEY | {login} --with-api-key`."
+                ),
+                line: login,
+            },
+        }
+    }
+
+    pub(crate) fn demo(program: PathBuf) -> Self {
+        Program {
+            name: "demo",
+            program,
+            arguments: vec!["demo-agent".into()],
+            login: Login::Unneeded,
+        }
+    }
+}
 
 /// Purpose of an open request. Those of a turn carry its id, since a response for another turn is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,15 +149,17 @@ pub(crate) struct Knowledge {
     pub(super) limits: Limits,
 }
 
-pub(super) fn launch(program: &Program, config: &ProcessConfig) -> Launch {
+/// Starts the process and sends `initialize`.
+pub(super) fn open(
+    program: &Program,
+    config: &ProcessConfig,
+) -> Result<AgentProcess, AgentFailure> {
     let mut launch = config.launch(program.name, program.program.clone(), Dialect::Bare);
     launch.arguments = program.arguments.clone();
     launch.variables.retain(|name, _| !is_withheld(name));
-    launch
-}
-
-pub(super) fn initialize(config: &ProcessConfig) -> InitializeParams<'_> {
-    InitializeParams {
+    let mut process = AgentProcess::spawn(launch, config.patience)
+        .map_err(|error| failure::not_started(program.name, &error))?;
+    let params = InitializeParams {
         client_info: ClientInfo {
             name: "ipycodex",
             title: "ipycodex",
@@ -116,7 +168,9 @@ pub(super) fn initialize(config: &ProcessConfig) -> InitializeParams<'_> {
         capabilities: InitializeCapabilities {
             experimental_api: true,
         },
-    }
+    };
+    process.send(Purpose::Initialize, &params);
+    Ok(process)
 }
 
 /// True for variables that look like secrets and that the app-server 0.169.0 would pass on to the commands it runs.

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde_json::{Value, from_value};
+use serde_json::Value;
 
 use super::active_turn::ActiveTurn;
 use super::failure;
@@ -18,7 +18,7 @@ use super::turn::RunningTurn;
 use super::wire::thread::{
     ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams, thread_id,
 };
-use super::wire::turn::{TurnResponse, TurnStartParams};
+use super::wire::turn::{TurnStartParams, turn_id};
 use crate::agent_process::Purpose as _;
 use crate::rpc::RpcError;
 use crate::{AgentFailure, ThreadMode, TurnId, TurnRequest};
@@ -189,11 +189,7 @@ fn on_turn_started(name: &str, outcome: Result<Value, RpcError>, current: &mut A
     };
     match outcome {
         Ok(value) => {
-            let id = from_value::<TurnResponse>(value)
-                .unwrap_or_default()
-                .turn
-                .id;
-            if !id.is_empty() {
+            if let Some(id) = turn_id(value) {
                 running.turn_id.get_or_insert(id);
             }
             match running.turn_id {
