@@ -4,7 +4,7 @@
 //! is warned once. An agent that learns its features only when it starts claims the most it may have until then,
 //! and makes up for missing ones itself.
 
-use super::news::Descriptor;
+use super::event::Descriptor;
 use crate::text::escape::visible;
 
 /// Features of an agent.
@@ -111,6 +111,17 @@ impl LoginProgram {
 }
 
 impl AgentCapabilities {
+    /// True for a login method that is a program of its own, in a terminal.
+    pub(crate) fn logs_in_externally(&self, method: &str) -> bool {
+        match &self.login {
+            Login::Methods(methods) => {
+                let mut methods = methods.iter();
+                methods.any(|it| it.descriptor.id == method && it.program.is_some())
+            }
+            Login::Unneeded | Login::Command { .. } => false,
+        }
+    }
+
     /// An agent with every feature but modes, sessions and commands of its own, which few agents have.
     pub fn full(name: &str) -> Self {
         AgentCapabilities {

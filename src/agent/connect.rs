@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::process_config::ProcessConfig;
+use crate::agent_process::ProcessConfig;
 use crate::scripted::{Script, ScriptedAgent};
-use crate::{Agent, acp, codex};
+use crate::{Agent, acp, codex, driver};
 
 pub use crate::acp::{Program, SizeLimit};
+pub use crate::agent_process::Timeouts;
 pub use crate::event::AgentEvents;
-pub use crate::process_config::Timeouts;
 
 /// Everything needed to connect an agent.
 #[derive(Debug, Clone)]
@@ -59,28 +59,24 @@ pub fn connect(plan: AgentConfig) -> (Box<dyn Agent>, AgentEvents) {
         client_version,
         timeouts: patience,
     } = plan;
-    let plan = ProcessConfig {
+    let config = ProcessConfig {
         variables,
         cwd,
         client_version,
         patience,
     };
-    match kind {
+    let (agent, events) = match kind {
         AgentKind::Codex { command } => {
-            let (agent, events) = codex::connect(codex::Program::codex(command), plan);
-            (Box::new(agent), events)
+            driver::connect(codex::Codex::new(codex::Program::codex(command)), config)
         }
         AgentKind::Demo { program } => {
-            let (agent, events) = codex::connect(codex::Program::demo(program), plan);
-            (Box::new(agent), events)
+            driver::connect(codex::Codex::new(codex::Program::demo(program)), config)
         }
-        AgentKind::Acp(program) => {
-            let (agent, events) = acp::connect(program, plan);
-            (Box::new(agent), events)
-        }
+        AgentKind::Acp(program) => driver::connect(acp::Acp::new(program, &config), config),
         AgentKind::Scripted(script) => {
             let (agent, events) = ScriptedAgent::new(script);
-            (Box::new(agent), events)
+            return (Box::new(agent), events);
         }
-    }
+    };
+    (Box::new(agent), events)
 }

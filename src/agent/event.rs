@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::activity::{Activity, FileChange, FileWritten, PlanStep};
 use super::failure::AgentFailure;
-use super::news::AgentUpdate;
 use super::question::AgentQuestion;
 use super::turn::{ToolCall, TurnId, Usage};
 use crate::dialog::CommandRecord as CommandRun;
@@ -153,7 +152,7 @@ pub enum AgentEvent {
         /// The cause, and hints for the user.
         failure: AgentFailure,
     },
-    /// An update that belongs to no turn.
+    /// An update that belongs to no turn. Each replaces the one before.
     Update(AgentUpdate),
 }
 
@@ -198,5 +197,58 @@ impl AgentEvent {
             | AgentEvent::Failed { turn, .. } => Some(*turn),
             AgentEvent::Update(_) => None,
         }
+    }
+}
+
+/// A choice that an agent offers: a command, a mode, a value, a login method.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Descriptor {
+    /// The agent's id of the choice.
+    pub id: String,
+    /// Name for people; may be empty.
+    pub name: String,
+    /// One line; may be empty.
+    pub description: String,
+}
+
+/// An update that belongs to no turn. Each replaces the one before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentUpdate {
+    /// The agent's commands: a prompt that begins with `/` and the id of one runs it.
+    Commands(Vec<Descriptor>),
+    /// The agent's modes.
+    Modes(ConfigOption),
+    /// The agent's title of the conversation.
+    Title(String),
+    /// Options besides the mode.
+    Options(Vec<ConfigOption>),
+}
+
+/// A setting with a fixed set of values.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ConfigOption {
+    /// Id, name and description of the option.
+    pub descriptor: Descriptor,
+    /// Id of the current value.
+    pub current: String,
+    /// The values to choose from.
+    pub values: Vec<Descriptor>,
+}
+
+impl ConfigOption {
+    /// One line: `mode: plan (one of code, plan)`.
+    pub fn line(&self) -> String {
+        let values = self.values.iter().map(|value| value.id.as_str());
+        let values = values.collect::<Vec<_>>().join(", ");
+        format!("{}: {} (one of {values})", self.descriptor.id, self.current)
+    }
+}
+
+impl Descriptor {
+    /// Name and description, as far as they are not empty.
+    pub fn description_line(&self) -> String {
+        let parts = [self.name.as_str(), &self.description].into_iter();
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join(": ")
     }
 }

@@ -3,22 +3,25 @@
 //! Commands are queued without a bound, so callers never wait; events wait for room unless the handle has been
 //! dropped. The first command starts the thread. Dropping the handle ends the thread, and the process with it.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::beside::{
+    ConsultReply, ConsultRequest, Lookup, LookupReply, SuggestReply, SuggestRequest,
+};
 use super::event::{AgentEvent, AgentEvents};
-use super::facts::{Lookup, LookupReply};
-use super::failure::{AgentFailure, FailureKind};
-use super::suggest::{ConsultReply, ConsultRequest, SuggestReply, SuggestRequest};
+use super::failure::AgentFailure;
 use super::turn::{AgentReply, TurnId, TurnRequest};
+use super::{Agent, AgentCapabilities};
 use crate::text::trace::STARTUP;
 
 /// Events that may be queued for the session before the driver waits.
 const EVENT_CAPACITY: usize = 1024;
 
 /// Receives the outcome of a request that has no result.
-pub(super) type DoneSender = oneshot::Sender<Result<(), AgentFailure>>;
+type DoneSender = oneshot::Sender<Result<(), AgentFailure>>;
 
 /// A command from the handle to the driver.
 #[derive(Debug)]
@@ -32,6 +35,29 @@ pub(super) enum Command {
     Consult(Box<ConsultRequest>, oneshot::Sender<ConsultReply>),
     LogIn(String, DoneSender),
     Choose(String, String, DoneSender),
+}
+
+impl Command {
+    /// Answers a command that asks for something; any other has no answer. Without effect if the receiver was dropped.
+    pub(super) fn fail(self, failure: AgentFailure) {
+        match self {
+            Command::LookUp(_, tell) => drop(tell.send(Err(failure))),
+            Command::Suggest(_, tell) => drop(tell.send(Err(failure))),
+            Command::Consult(_, tell) => drop(tell.send(Err(failure))),
+            Command::LogIn(_, tell) | Command::Choose(_, _, tell) => drop(tell.send(Err(failure))),
+            Command::WarmUp | Command::Start(..) | Command::Reply(..) | Command::Cancel(_) => {}
+        }
+    }
+
+    /// Answers a command of a kind that the agent does not carry out.
+    pub(super) fn refuse(self) {
+        let message = match &self {
+            Command::LogIn(method, _) => format!("there is no login method `{method}`"),
+            Command::Choose(option, value, _) => format!("`{option}` cannot be set to `{value}`"),
+            _ => "the agent answers one prompt at a time, and waits for this code".to_owned(),
+        };
+        self.fail(AgentFailure::refused(message));
+    }
 }
 
 #[derive(Debug)]
@@ -134,22 +160,13 @@ impl Handle {
     }
 
     fn refuse(&self, command: Command, error: &std::io::Error) {
-        let failure = AgentFailure {
-            kind: FailureKind::Refused,
-            message: format!("no thread could be started for the agent: {error}"),
-            hints: Vec::new(),
-        };
+        let message = format!("no thread could be started for the agent: {error}");
+        let failure = AgentFailure::refused(message);
         match command {
             Command::Start(turn, _) => {
                 let _ = self.events.try_send(AgentEvent::Failed { turn, failure });
             }
-            Command::LookUp(_, tell) => drop(tell.send(Err(failure))),
-            Command::Suggest(_, tell) => drop(tell.send(Err(failure))),
-            Command::Consult(_, tell) => drop(tell.send(Err(failure))),
-            Command::LogIn(_, tell) | Command::Choose(_, _, tell) => {
-                drop(tell.send(Err(failure)));
-            }
-            Command::WarmUp | Command::Reply(..) | Command::Cancel(_) => {}
+            command => command.fail(failure),
         }
     }
 }
@@ -162,5 +179,77 @@ impl Drop for Handle {
             // The driver returns after its process has ended. A panic was reported when it happened.
             let _ = running.join();
         }
+    }
+}
+
+/// The agent's capabilities as far as they are known: the driver updates them, the handle reads them.
+#[derive(Debug, Clone)]
+pub(super) struct SharedCapabilities(Arc<Mutex<AgentCapabilities>>);
+
+impl SharedCapabilities {
+    pub(super) fn new(capabilities: AgentCapabilities) -> Self {
+        SharedCapabilities(Arc::new(Mutex::new(capabilities)))
+    }
+
+    pub(super) fn get(&self) -> AgentCapabilities {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone()
+    }
+
+    pub(super) fn set(&self, capabilities: AgentCapabilities) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
+    }
+}
+
+/// An agent that is a process. Dropping it ends the process.
+pub(super) struct ProcessAgent {
+    pub(super) handle: Handle,
+    pub(super) capabilities: SharedCapabilities,
+}
+
+impl Agent for ProcessAgent {
+    fn capabilities(&self) -> AgentCapabilities {
+        self.capabilities.get()
+    }
+
+    fn start(&mut self, request: TurnRequest) -> TurnId {
+        self.handle.start(request)
+    }
+
+    fn reply(&mut self, turn: TurnId, reply: AgentReply) {
+        self.handle.send(Command::Reply(turn, reply));
+    }
+
+    fn cancel(&mut self, turn: TurnId) {
+        self.handle.send(Command::Cancel(turn));
+    }
+
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<LookupReply, AgentFailure>> {
+        self.handle.request(|tell| Command::LookUp(lookup, tell))
+    }
+
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<SuggestReply> {
+        let request = Box::new(request);
+        self.handle.request(|tell| Command::Suggest(request, tell))
+    }
+
+    fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<ConsultReply> {
+        let request = Box::new(request);
+        self.handle.request(|tell| Command::Consult(request, tell))
+    }
+
+    fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let method = method.to_owned();
+        self.handle.request(|tell| Command::LogIn(method, tell))
+    }
+
+    fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let (option, value) = (option.to_owned(), value.to_owned());
+        self.handle
+            .request(|tell| Command::Choose(option, value, tell))
+    }
+
+    fn warm_up(&mut self) {
+        self.handle.send(Command::WarmUp);
     }
 }

@@ -18,20 +18,18 @@
 
 mod acp;
 mod activity;
+mod agent_process;
+mod beside;
 mod capabilities;
 mod codex;
 pub mod connect;
 pub mod demo;
 mod digest;
+mod driver;
 mod event;
-mod facts;
 mod failure;
 mod form;
 mod handle;
-mod input;
-mod news;
-mod process_config;
-mod process_failure;
 #[cfg(test)]
 #[path = "../properties.rs"]
 pub mod properties;
@@ -39,7 +37,6 @@ mod question;
 pub mod scripted;
 mod settings;
 mod stderr_cause;
-mod suggest;
 mod turn;
 
 use ipycodex_notebook as notebook;
@@ -47,23 +44,27 @@ use ipycodex_process::{self as process, files, rpc};
 use ipycodex_text::{self as text, dialog, output};
 use tokio::sync::oneshot;
 
+use handle::Command;
+
 /// A command that the agent ran, as the record keeps it.
 pub use crate::dialog::CommandRecord as CommandRun;
 pub use activity::{
     Activity, ActivityKind, Change, FileChange, FileLocation, FileWritten, PlanStep, WorkStatus,
     command_title,
 };
+pub use beside::{
+    ConsultAnswer, ConsultReply, ConsultRequest, Limit, ListedSession, Lookup, LookupReply, Model,
+    SuggestReply, SuggestRequest,
+};
 pub use capabilities::{AgentCapabilities, Login, LoginMethod, LoginProgram, ToolRoute};
 pub use digest::ThreadDigest;
-pub use event::{AgentEvent, AgentNotice};
-pub use facts::{Limit, ListedSession, Lookup, LookupReply, Model};
+pub use event::{AgentEvent, AgentNotice, AgentUpdate, ConfigOption, Descriptor};
 pub use failure::{AgentFailure, FailureKind};
-pub use input::InputPart;
-pub use news::{AgentUpdate, ConfigOption, Descriptor};
 pub use question::{AgentQuestion, Decision, FormField, QuestionAnswer, QuestionOption, Subject};
 pub use settings::{Approvals, Effort, McpServer, Sandbox, ThreadMode, TurnSettings, WebSearchUse};
-pub use suggest::{ConsultAnswer, ConsultReply, ConsultRequest, SuggestReply, SuggestRequest};
-pub use turn::{AgentReply, Cost, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
+pub use turn::{
+    AgentReply, Cost, Exchange, InputPart, ToolCall, ToolSpec, TurnId, TurnRequest, Usage,
+};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
 pub trait Agent: Send {
@@ -92,32 +93,28 @@ pub trait Agent: Send {
     /// Asks a question beside any turn, on no thread that is kept: no tools, no conversation; an agent that handles
     /// one request at a time refuses. Dropping the receiver cancels the request; the receiver fails when the agent
     /// is dropped.
-    fn consult(&mut self, _request: ConsultRequest) -> oneshot::Receiver<ConsultReply> {
-        refused("the agent answers one prompt at a time, and waits for this code".to_owned())
+    fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<ConsultReply> {
+        refused(|tell| Command::Consult(Box::new(request), tell))
     }
 
     /// Logs in with one of [`Login::Methods`]; an agent that has none refuses. The receiver fails when the agent is
     /// dropped.
     fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
-        refused(format!("there is no login method `{method}`"))
+        refused(|tell| Command::LogIn(method.to_owned(), tell))
     }
 
     /// Sets an option that [`AgentUpdate::Modes`] or [`AgentUpdate::Options`] reported, by the ids of option and
     /// value; an agent that has none refuses. The receiver fails when the agent is dropped.
     fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
-        refused(format!("`{option}` cannot be set to `{value}`"))
+        refused(|tell| Command::Choose(option.to_owned(), value.to_owned(), tell))
     }
 
     /// Starts the process before it is needed (spawn, handshake); optional, never blocks.
     fn warm_up(&mut self) {}
 }
 
-fn refused<T>(message: String) -> oneshot::Receiver<Result<T, AgentFailure>> {
-    let (sender, receiver) = oneshot::channel();
-    let _ = sender.send(Err(AgentFailure {
-        kind: FailureKind::Refused,
-        message,
-        hints: Vec::new(),
-    }));
+fn refused<T>(command: impl FnOnce(oneshot::Sender<T>) -> Command) -> oneshot::Receiver<T> {
+    let (tell, receiver) = oneshot::channel();
+    command(tell).refuse();
     receiver
 }

@@ -1,4 +1,4 @@
-//! The current turn: its request, its state, its open questions.
+//! The current turn: its state, its open questions, its end.
 //!
 //! Every question is answered once, or its turn ends first. A command that the user allowed by a permission may
 //! then run in a terminal of ours without a second question; any other command asks, unless the `sandbox` setting
@@ -7,17 +7,18 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::elicitation::{self, Elicitation};
-use super::event_mapper::EventMapper;
+use super::event_mapper::{self, EventMapper};
 use super::files::WritePolicy;
-use super::permission;
 use super::terminals::TerminalCommand;
 use super::tool_calls::TerminalOutput;
+use super::{failure, permission};
 use crate::rpc::{RpcError, RpcId};
 use crate::{
-    AgentEvent, AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject, TurnId, TurnRequest,
+    AgentEvent, AgentFailure, AgentQuestion, Decision, FailureKind, LoginMethod, QuestionAnswer,
+    Sandbox, Subject, ThreadMode, TurnId, driver,
 };
 
 /// The most terminal output that is kept for a call not announced yet, in bytes.
@@ -26,17 +27,15 @@ const MAX_EARLY_OUTPUT: usize = 64 << 10;
 /// After this time the session is notified that the agent is still starting.
 const START_NOTICE_DELAY: Duration = Duration::from_secs(2);
 
-pub(super) struct ActiveTurn {
-    pub(super) turn: TurnId,
-    pub(super) request: Box<TurnRequest>,
+pub(super) type ActiveTurn = driver::ActiveTurn<TurnState>;
+
+/// What the client keeps of a turn.
+pub(crate) struct TurnState {
     /// The agent's id of the session, once it is open.
     pub(super) session: Option<String>,
     /// The session does not hold the conversation yet.
     pub(super) fresh: bool,
-    pub(super) sent: bool,
     pub(super) mapper: EventMapper,
-    /// When a cancelled turn that has not ended fails.
-    pub(super) cancelled: Option<Instant>,
     /// When the session is notified that the agent is still starting; `None`: done.
     pub(super) start_notice_at: Option<Instant>,
     questions: HashMap<String, OpenQuestion>,
@@ -67,16 +66,12 @@ pub(super) enum AnswerEffect {
     AskAgain(AgentQuestion),
 }
 
-impl ActiveTurn {
-    pub(super) fn new(turn: TurnId, request: Box<TurnRequest>) -> Self {
-        ActiveTurn {
-            turn,
-            request,
+impl TurnState {
+    pub(super) fn new(turn: TurnId) -> Self {
+        TurnState {
             session: None,
             fresh: true,
-            sent: false,
             mapper: EventMapper::new(turn),
-            cancelled: None,
             start_notice_at: Some(Instant::now() + START_NOTICE_DELAY),
             questions: HashMap::new(),
             questions_asked: 0,
@@ -84,10 +79,12 @@ impl ActiveTurn {
             early: HashMap::new(),
         }
     }
+}
 
+impl ActiveTurn {
     /// True while the prompt runs in this session.
     pub(super) fn runs_in(&self, session: &str) -> bool {
-        self.sent && self.session.as_deref() == Some(session)
+        self.sent && self.state.session.as_deref() == Some(session)
     }
 
     /// True for a turn without an input, which only opens the session.
@@ -119,7 +116,7 @@ impl ActiveTurn {
         };
         let number = self.next_question_id();
         let cwd = self.request.settings.cwd.display().to_string();
-        let known = self.mapper.tool_calls.merge(told);
+        let known = self.state.mapper.tool_calls.merge(told);
         let command = known.command();
         let question = permission::question(number, params, known, &cwd)?;
         Ok(self.open(id, question, QuestionOrigin::Permission(call, command)))
@@ -135,7 +132,7 @@ impl ActiveTurn {
         command_request: Box<TerminalCommand>,
     ) -> Result<AgentQuestion, Box<TerminalCommand>> {
         let free = self.request.settings.sandbox == Sandbox::FullAccess;
-        if free || self.allowed.contains(&command_request.line) {
+        if free || self.state.allowed.contains(&command_request.line) {
             return Err(command_request);
         }
         let subject = Subject::Command {
@@ -160,8 +157,8 @@ impl ActiveTurn {
     }
 
     fn next_question_id(&mut self) -> String {
-        self.questions_asked += 1;
-        format!("question-{}", self.questions_asked)
+        self.state.questions_asked += 1;
+        format!("question-{}", self.state.questions_asked)
     }
 
     fn open(
@@ -175,7 +172,7 @@ impl ActiveTurn {
             question: question.clone(),
             origin,
         };
-        self.questions.insert(question.id.clone(), open);
+        self.state.questions.insert(question.id.clone(), open);
         question
     }
 
@@ -185,13 +182,13 @@ impl ActiveTurn {
         question: &str,
         answer: &QuestionAnswer,
     ) -> Option<AnswerEffect> {
-        let open = self.questions.remove(question)?;
+        let open = self.state.questions.remove(question)?;
         Some(match open.origin {
             QuestionOrigin::Permission(call, command) => {
                 let (value, yes) = permission::answer(&open.question, answer);
                 match yes {
-                    true => self.allowed.extend(command),
-                    false => self.mapper.tool_calls.deny(&call),
+                    true => self.state.allowed.extend(command),
+                    false => self.state.mapper.tool_calls.deny(&call),
                 }
                 AnswerEffect::Respond(open.id, Ok(value))
             }
@@ -224,9 +221,9 @@ impl ActiveTurn {
             Value::String(id) => RpcId::Text(id.clone()),
             number => RpcId::Number(number.as_i64()?),
         };
-        let mut open = self.questions.iter();
+        let mut open = self.state.questions.iter();
         let name = open.find(|(_, open)| open.id == id)?.0.clone();
-        self.questions.remove(&name);
+        self.state.questions.remove(&name);
         let turn = self.turn;
         Some((id, AgentEvent::RequestWithdrawn { turn, id: name }))
     }
@@ -235,12 +232,13 @@ impl ActiveTurn {
     pub(super) fn output(&mut self, terminal: &str, delta: String) -> Option<AgentEvent> {
         let turn = self.turn;
         let id = self
+            .state
             .mapper
             .tool_calls
             .command_of_terminal(terminal)
             .map(str::to_owned);
         if id.is_none() {
-            let early = self.early.entry(terminal.to_owned()).or_default();
+            let early = self.state.early.entry(terminal.to_owned()).or_default();
             if early.len() < MAX_EARLY_OUTPUT {
                 early.push_str(&delta);
             }
@@ -254,9 +252,9 @@ impl ActiveTurn {
         update: &Value,
         terminal: &dyn Fn(&str) -> Option<TerminalOutput>,
     ) -> Vec<AgentEvent> {
-        let mut events = self.mapper.update(update, terminal);
-        let (turn, tool_calls) = (self.turn, &self.mapper.tool_calls);
-        self.early.retain(|terminal, early| {
+        let mut events = self.state.mapper.update(update, terminal);
+        let (turn, tool_calls) = (self.turn, &self.state.mapper.tool_calls);
+        self.state.early.retain(|terminal, early| {
             let id = tool_calls.command_of_terminal(terminal).map(str::to_owned);
             let delta = std::mem::take(early);
             match id {
@@ -270,7 +268,7 @@ impl ActiveTurn {
 
     /// Removes all open questions and returns the response to each of their requests.
     pub(super) fn refuse_all(&mut self) -> Vec<(RpcId, Result<Value, RpcError>)> {
-        let open = std::mem::take(&mut self.questions).into_values();
+        let open = std::mem::take(&mut self.state.questions).into_values();
         let refused = open.map(|open| match open.origin {
             QuestionOrigin::Permission(..) => (open.id, Ok(permission::refusal())),
             QuestionOrigin::Terminal(_) => (open.id, Err(denied())),
@@ -282,4 +280,55 @@ impl ActiveTurn {
 
 fn denied() -> RpcError {
     RpcError::new(-32603, "the user did not allow this command")
+}
+
+/// The last events of a turn, for the response to its prompt. Exactly one of them ends the turn, as the last.
+pub(super) fn prompt_events(
+    name: &str,
+    mut current: ActiveTurn,
+    outcome: Result<Value, RpcError>,
+    methods: &[LoginMethod],
+) -> Vec<AgentEvent> {
+    let turn = current.turn;
+    let mut events = current.state.mapper.close();
+    let answer = match outcome {
+        Ok(answer) => answer,
+        Err(_) if current.cancelled.is_some() => json!({"stopReason": "cancelled"}),
+        Err(error) => {
+            let failure = match error.code {
+                failure::LOGIN_NEEDED => failure::logged_out(name, &error, methods),
+                _ => AgentFailure {
+                    kind: FailureKind::Upstream,
+                    ..failure::refused(name, "session/prompt", &error)
+                },
+            };
+            events.push(AgentEvent::Failed { turn, failure });
+            return events;
+        }
+    };
+    let mut usage = event_mapper::usage(&answer);
+    if let Some(cost) = current.state.mapper.cost() {
+        usage.get_or_insert_default().cost = Some(cost);
+    }
+    events.extend(usage.map(|usage| AgentEvent::Usage { turn, usage }));
+    let reason = answer["stopReason"].as_str().unwrap_or_default();
+    let notice = match reason {
+        "max_tokens" => Some("the answer was cut off at the model's token limit"),
+        "max_turn_requests" => Some("the agent stopped at its request limit for one turn"),
+        "refusal" => Some("the agent declined to answer"),
+        _ => None,
+    };
+    events.extend(notice.map(|notice| AgentEvent::Progress {
+        turn,
+        message: notice.to_owned(),
+    }));
+    let interrupted = reason == "cancelled";
+    // A refused exchange is no part of the agent's conversation.
+    let kept = current.request.settings.threads == ThreadMode::Session && reason != "refusal";
+    events.push(AgentEvent::Finished {
+        turn,
+        interrupted,
+        thread: current.state.session.filter(|_| kept && !interrupted),
+    });
+    events
 }

@@ -8,14 +8,14 @@ use tokio::sync::mpsc;
 
 use super::active_turn::{ActiveTurn, AnswerEffect};
 use super::permission::refusal;
-use super::program::SizeLimit;
+use super::process::SizeLimit;
 use super::terminals::{TerminalCommand, TerminalEvent, Terminals};
 use super::{elicitation, files};
-use crate::process_config::ProcessConfig;
+use crate::agent_process::ProcessConfig;
 use crate::rpc::{RpcError, RpcId};
 use crate::{AgentEvent, AgentNotice, AgentQuestion};
 
-pub(super) enum ServiceEffect {
+pub(crate) enum ServiceEffect {
     Respond(RpcId, Result<Value, RpcError>),
     Ask(AgentQuestion),
     Notice(AgentNotice),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::content;
 use super::tool_calls::{TerminalOutput, ToolCalls};
-use crate::process_failure::one_line;
+use crate::failure::one_line;
 use crate::{AgentEvent, AgentNotice, Cost, InputPart, PlanStep, TurnId, Usage, WorkStatus};
 
 #[derive(Debug)]

@@ -4,35 +4,26 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use super::initialize::VERSION;
-use crate::process_failure::{self, one_line};
+use crate::failure::{one_line, rpc_error_text, timed_out};
 use crate::rpc::{RpcError, SpawnFailure};
 use crate::{AgentFailure, FailureKind, LoginMethod};
 
 /// The error code of an agent that requires a login.
 pub(super) const LOGIN_NEEDED: i64 = -32000;
 
-fn failure(kind: FailureKind, message: String, hint: &str) -> AgentFailure {
-    let hints = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
-    AgentFailure {
-        kind,
-        message,
-        hints: hints.into_iter().collect(),
-    }
-}
-
 pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     let program = error.program.display();
-    let (message, hint) = match error.source.kind() {
+    let (message, hints) = match error.source.kind() {
         ErrorKind::NotFound => (
             format!("the agent `{name}` is not installed: `{program}` was not found"),
-            "install it, or name another command: `%ipycodex agent acp:COMMAND ARGUMENTS`",
+            &["install it, or name another command: `%ipycodex agent acp:COMMAND ARGUMENTS`"][..],
         ),
         _ => (
             format!("`{name}` could not be started: {}", error.source),
-            "",
+            &[][..],
         ),
     };
-    failure(FailureKind::Missing, message, hint)
+    AgentFailure::new(FailureKind::Missing, message, hints)
 }
 
 pub(super) fn starts_too_slowly(
@@ -41,7 +32,7 @@ pub(super) fn starts_too_slowly(
     limit: Duration,
     junk: u64,
 ) -> AgentFailure {
-    let mut failure = process_failure::timed_out(name, method, limit, junk);
+    let mut failure = timed_out(name, method, limit, junk);
     failure
         .hints
         .push("`%ipycodex agent_start SECONDS` lets its start take longer".to_owned());
@@ -52,15 +43,12 @@ pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
     let message = format!(
         "`{name}` speaks {speaks} of the Agent Client Protocol; ipycodex speaks version {VERSION}"
     );
-    failure(
-        FailureKind::Refused,
-        message,
-        "update the agent, or choose another",
-    )
+    let hint = "update the agent, or choose another";
+    AgentFailure::new(FailureKind::Refused, message, &[hint])
 }
 
 pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) -> AgentFailure {
-    let why = process_failure::rpc_error_text(error);
+    let why = rpc_error_text(error);
     let ways = methods.iter().map(|method| {
         let about = method.descriptor.description_line();
         let line = format!("log in with `%ipycodex login {}`", method.descriptor.id);
@@ -77,18 +65,11 @@ pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) 
 }
 
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
-    let message = format!(
-        "`{name}` refused `{method}`: {}",
-        process_failure::rpc_error_text(error)
-    );
-    failure(FailureKind::Refused, message, "")
+    let message = format!("`{name}` refused `{method}`: {}", rpc_error_text(error));
+    AgentFailure::refused(message)
 }
 
 pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     let message = format!("the answer of `{name}` to `{method}` was not understood");
-    failure(FailureKind::Refused, message, "")
-}
-
-pub(super) fn unable(message: String) -> AgentFailure {
-    failure(FailureKind::Refused, message, "")
+    AgentFailure::refused(message)
 }

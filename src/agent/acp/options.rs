@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::process_failure::one_line;
+use crate::failure::one_line;
 use crate::{AgentUpdate, ConfigOption, Descriptor, Model};
 
 /// The ids of mode and model in `%ipycodex option`.

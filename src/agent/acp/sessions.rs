@@ -11,9 +11,10 @@ use super::active_turn::ActiveTurn;
 use super::failure;
 use super::initialize::InitializeResult;
 use super::options::Options;
+use super::process::Program;
 use super::process::Purpose;
-use super::program::Program;
-use crate::process_failure::rpc_error_text;
+use crate::agent_process::Purpose as _;
+use crate::failure::rpc_error_text;
 use crate::rpc::RpcError;
 use crate::{AgentEvent, AgentFailure, AgentUpdate, McpServer, ThreadMode, TurnId};
 
@@ -70,7 +71,7 @@ impl Sessions {
             Some(id) if initialized.load && !self.open.contains(&id) => {
                 Step::ask(Purpose::Load(turn), params(&id))
             }
-            Some(id) if opens => Step::Fail(failure::unable(format!(
+            Some(id) if opens => Step::Fail(AgentFailure::refused(format!(
                 "the agent cannot continue the session `{id}`"
             ))),
             _ => Step::ask(Purpose::New(turn), new_session_params(current)),
@@ -160,7 +161,7 @@ impl Sessions {
                 .setter(&session, &model.descriptor.id, requested_model)
         });
         self.conversation = Some(session.clone());
-        (current.session, current.fresh) = (Some(session), fresh);
+        (current.state.session, current.state.fresh) = (Some(session), fresh);
         match other {
             Some((method, params)) => Step::Ask(Purpose::Model(current.turn), method, params),
             None => Step::Prompt,

@@ -1,120 +1,87 @@
 //! Requests to the agent outside of turns: its sessions, a login, an option.
-//!
-//! Each waits until the process is ready, is sent once, and ends once.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use super::failure;
-use super::initialize::InitializeResult;
 use super::options::Options;
-use super::process::{AgentProcess, Purpose};
-use crate::handle::{Command, DoneSender};
-use crate::process_failure::one_line;
+use super::process::{AgentProcess, Knowledge, Purpose};
+use crate::agent_process::Purpose as _;
+use crate::beside::Beside;
+use crate::failure::one_line;
+use crate::handle::Command;
 use crate::rpc::RpcError;
 use crate::{AgentFailure, AgentUpdate, ListedSession, Lookup, LookupReply};
 
-#[derive(Debug)]
-enum SideRequest {
-    Sessions(oneshot::Sender<Result<LookupReply, AgentFailure>>),
-    LogIn(String, DoneSender),
-    Choose(String, String, DoneSender),
-}
-
-impl SideRequest {
-    fn fail(self, failure: AgentFailure) {
-        // Fails only when the receiver was dropped.
-        match self {
-            SideRequest::Sessions(tell) => drop(tell.send(Err(failure))),
-            SideRequest::LogIn(_, tell) | SideRequest::Choose(_, _, tell) => {
-                drop(tell.send(Err(failure)))
-            }
-        }
-    }
-}
-
-/// The parts of the driver that sending needs.
-pub(super) struct Ready<'a> {
-    pub(super) process: &'a mut AgentProcess,
-    pub(super) initialized: &'a InitializeResult,
-    pub(super) options: &'a Options,
-    /// The session of the conversation, if one is open.
-    pub(super) session: Option<&'a str>,
-    pub(super) cwd: &'a Path,
-}
-
+/// Commands that are such requests.
 #[derive(Debug, Default)]
-pub(super) struct SideRequests {
-    last: u64,
-    unsent: Vec<SideRequest>,
-    sent: BTreeMap<u64, SideRequest>,
-}
+pub(super) struct SideRequests(Beside<Command>);
 
 impl SideRequests {
-    /// Takes a command; false when it was answered at once.
-    pub(super) fn take(&mut self, name: &str, command: Command, options: &Options) -> bool {
-        let aside = match command {
-            Command::LookUp(Lookup::Sessions, tell) => SideRequest::Sessions(tell),
+    /// Takes a command; false when it was answered at once. `options` are those of the process, if one runs.
+    pub(super) fn take(&mut self, name: &str, command: Command, options: Option<&Options>) -> bool {
+        match command {
+            Command::LookUp(Lookup::Sessions, _) | Command::LogIn(..) | Command::Choose(..) => {
+                self.0.add(command);
+                return true;
+            }
             Command::LookUp(lookup, tell) => {
                 let facts = match lookup {
-                    Lookup::Models => LookupReply::Models(options.list_models()),
+                    Lookup::Models => {
+                        LookupReply::Models(options.map(Options::list_models).unwrap_or_default())
+                    }
                     Lookup::Limits | Lookup::Sessions => LookupReply::Limits(Vec::new()),
                 };
                 // Fails only when the receiver was dropped.
                 let _ = tell.send(Ok(facts));
-                return false;
             }
-            Command::LogIn(method, done) => SideRequest::LogIn(method, done),
-            Command::Choose(option, value, done) => SideRequest::Choose(option, value, done),
-            Command::Suggest(_, tell) => {
+            Command::Suggest(..) => {
                 let message = format!("the agent `{name}` makes no suggestions");
-                let _ = tell.send(Err(failure::unable(message)));
-                return false;
+                command.fail(AgentFailure::refused(message));
             }
-            Command::WarmUp
-            | Command::Consult(..)
-            | Command::Start(..)
-            | Command::Reply(..)
-            | Command::Cancel(_) => {
-                return false;
-            }
-        };
-        self.unsent.push(aside);
-        true
+            command => command.refuse(),
+        }
+        false
     }
 
-    pub(super) fn send(&mut self, ready: Ready<'_>) {
-        for aside in std::mem::take(&mut self.unsent) {
-            self.last += 1;
-            let number = self.last;
-            let request = match &aside {
-                SideRequest::Sessions(_) if ready.initialized.list => {
-                    let params = json!({"cwd": ready.cwd.display().to_string()});
-                    Ok((Purpose::Sessions(number), "session/list", params))
-                }
-                SideRequest::Sessions(_) => Err("the agent lists no conversations".to_owned()),
-                SideRequest::LogIn(method, _) => {
+    pub(super) fn send(&mut self, process: &mut AgentProcess, cwd: &Path) {
+        for key in self.0.unsent() {
+            let Some(command) = self.0.open.get(&key) else {
+                continue;
+            };
+            let Knowledge {
+                initialized,
+                sessions,
+            } = &process.known;
+            let request = match command {
+                Command::LogIn(method, _) => {
                     let params = json!({"methodId": method});
-                    Ok((Purpose::Authenticate(number), "authenticate", params))
+                    Ok((Purpose::Authenticate(key), "authenticate", params))
                 }
-                SideRequest::Choose(option, value, _) => ready
-                    .session
-                    .and_then(|session| ready.options.setter(session, option, value))
-                    .map(|(method, params)| (Purpose::Choose(number), method, params))
+                Command::Choose(option, value, _) => sessions
+                    .conversation()
+                    .and_then(|session| sessions.options.setter(session, option, value))
+                    .map(|(method, params)| (Purpose::Choose(key), method, params))
                     .ok_or_else(|| {
                         format!("`{option}` can be set after the first prompt has been answered")
                     }),
+                _ if initialized.list => {
+                    let params = json!({"cwd": cwd.display().to_string()});
+                    Ok((Purpose::Sessions(key), "session/list", params))
+                }
+                _ => Err("the agent lists no conversations".to_owned()),
             };
             match request {
-                Ok((purpose, method, params)) => {
-                    ready.process.send_request_as(purpose, method, params);
-                    self.sent.insert(number, aside);
-                }
-                Err(why) => aside.fail(failure::unable(why)),
+                Ok((purpose, method, params)) => process.send_as(purpose, method, &params),
+                Err(why) => self.fail_one(key, AgentFailure::refused(why)),
             }
+        }
+    }
+
+    fn fail_one(&mut self, key: u64, failure: AgentFailure) {
+        if let Some(command) = self.0.open.remove(&key) {
+            command.fail(failure);
         }
     }
 
@@ -126,51 +93,44 @@ impl SideRequests {
         outcome: Result<Value, RpcError>,
         options: &mut Options,
     ) -> Vec<AgentUpdate> {
-        let (Purpose::Sessions(number) | Purpose::Choose(number) | Purpose::Authenticate(number)) =
-            purpose
+        let (Purpose::Sessions(key) | Purpose::Choose(key) | Purpose::Authenticate(key)) = purpose
         else {
             return Vec::new();
         };
-        let Some(aside) = self.sent.remove(&number) else {
+        let Some(command) = self.0.open.remove(&key) else {
             return Vec::new();
         };
-        let answer = match outcome {
-            Ok(answer) => answer,
-            Err(error) => {
-                aside.fail(failure::refused(name, purpose.method(), &error));
-                return Vec::new();
+        match (command, outcome) {
+            (command, Err(error)) => {
+                command.fail(failure::refused(name, purpose.method(), &error));
             }
-        };
-        match aside {
-            SideRequest::Sessions(tell) => {
-                drop(tell.send(Ok(LookupReply::Sessions(kept(&answer)))))
+            (Command::LookUp(_, tell), Ok(answer)) => {
+                drop(tell.send(Ok(LookupReply::Sessions(kept(&answer)))));
             }
-            SideRequest::LogIn(_, tell) => drop(tell.send(Ok(()))),
-            SideRequest::Choose(option, value, tell) => {
+            (Command::LogIn(_, tell), Ok(_)) => drop(tell.send(Ok(()))),
+            (Command::Choose(option, value, tell), Ok(answer)) => {
                 let news = options.set(&option, &value, &answer);
                 let _ = tell.send(Ok(()));
                 return news;
             }
+            _ => {}
         }
         Vec::new()
     }
 
     /// Fails a request that got no response in time; false for a request of another kind.
     pub(super) fn expired(&mut self, purpose: Purpose, failure: AgentFailure) -> bool {
-        let (Purpose::Sessions(number) | Purpose::Choose(number)) = purpose else {
+        let (Purpose::Sessions(key) | Purpose::Choose(key)) = purpose else {
             return false;
         };
-        if let Some(aside) = self.sent.remove(&number) {
-            aside.fail(failure);
-        }
+        self.fail_one(key, failure);
         true
     }
 
     /// Fails all requests, when the process is gone.
     pub(super) fn fail(&mut self, failure: &AgentFailure) {
-        let sent = std::mem::take(&mut self.sent).into_values();
-        let all = std::mem::take(&mut self.unsent).into_iter().chain(sent);
-        all.for_each(|aside| aside.fail(failure.clone()));
+        let all = self.0.take_all();
+        all.for_each(|command| command.fail(failure.clone()));
     }
 }
 

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::tool_calls::TerminalOutput;
+use crate::agent_process::ProcessConfig;
 use crate::process::{Group, Leadership, SpawnPlan, spawn};
-use crate::process_config::ProcessConfig;
 use crate::rpc::{RpcError, RpcId};
 
 /// Bytes of output that are kept: the default, and the maximum.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::content;
 use crate::dialog::{DENIED, call_line};
-use crate::process_failure::one_line;
+use crate::failure::one_line;
 use crate::{
     Activity, ActivityKind, AgentEvent, Change, CommandRun, FileChange, FileLocation, TurnId,
     WorkStatus,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::wire::item::{FileUpdateChange, ThreadItem};
 use super::wire::turn::TurnPlanUpdatedNotification;
 use crate::dialog::call_line;
-use crate::process_failure::one_line;
+use crate::failure::one_line;
 use crate::{
     Activity, ActivityKind, Change, FileChange, FileLocation, InputPart, PlanStep, WorkStatus,
 };

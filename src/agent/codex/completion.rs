@@ -12,18 +12,19 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, from_value, json};
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::failure;
 use super::process::{AgentProcess, Purpose};
 use super::settings::effort;
 use super::turn::{RunningTurn, TurnEnd};
-use super::wire::thread::thread_id;
-use super::wire::thread::{ThreadParams, ThreadStartParams};
-use super::wire::turn::{TurnInterruptParams, TurnResponse, TurnStartParams, UserInput};
+use super::wire::thread::ThreadStartParams;
+use super::wire::turn::{TurnStartParams, UserInput, turn_id};
+use super::{active_turn, failure, thread_setup};
+use crate::agent_process::Purpose as _;
+use crate::beside::Beside;
+use crate::failure::request_timed_out;
 use crate::handle::Command;
-use crate::process_failure;
 use crate::rpc::RpcError;
 use crate::{
     AgentEvent, AgentFailure, ConsultAnswer, ConsultReply, Effort, SuggestReply, SuggestRequest,
@@ -36,12 +37,7 @@ const CONSULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Completions and questions without an answer.
 #[derive(Debug, Default)]
-pub(super) struct Completions {
-    open: BTreeMap<u64, Completion>,
-    asked: u64,
-    /// Key of the last one sent.
-    sent: u64,
-}
+pub(super) struct Completions(Beside<Completion>);
 
 #[derive(Debug)]
 struct Completion {
@@ -88,7 +84,7 @@ impl Completions {
     /// Waits for a completion whose receiver was dropped, and returns its key.
     pub(super) async fn abandoned(&mut self) -> u64 {
         poll_fn(|context| {
-            for (key, completion) in &mut self.open {
+            for (key, completion) in &mut self.0.open {
                 if let Some(responder) = &mut completion.responder
                     && responder.poll_closed(context).is_ready()
                 {
@@ -101,7 +97,7 @@ impl Completions {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.open.values().map(|it| it.deadline).min()
+        self.0.open.values().map(|it| it.deadline).min()
     }
 }
 
@@ -165,8 +161,7 @@ impl Completions {
         responder: Responder,
         timeout: Duration,
     ) {
-        self.asked += 1;
-        let completion = Completion {
+        self.0.add(Completion {
             request,
             effort,
             schema,
@@ -176,20 +171,18 @@ impl Completions {
             messages: BTreeMap::new(),
             timeout,
             deadline: Instant::now() + timeout,
-        };
-        self.open.insert(self.asked, completion);
+        });
     }
 
     /// Sends the requests that waited for the process to be ready.
     pub(super) fn send_all(&mut self, process: &mut AgentProcess) {
-        let first = std::mem::replace(&mut self.sent, self.asked) + 1;
-        for key in first..=self.asked {
+        for key in self.0.unsent() {
             self.send(key, process);
         }
     }
 
     fn send(&mut self, key: u64, process: &mut AgentProcess) {
-        let Some(completion) = self.open.get(&key) else {
+        let Some(completion) = self.0.open.get(&key) else {
             return;
         };
         let request = &completion.request;
@@ -204,7 +197,7 @@ impl Completions {
             dynamic_tools: Vec::new(),
             config: minimal_config(),
         };
-        process.send_request(Purpose::OpenCompletion(key), "thread/start", &params);
+        process.send(Purpose::OpenCompletion(key), &params);
     }
 
     pub(super) fn on_thread_started(
@@ -214,15 +207,10 @@ impl Completions {
         outcome: Result<Value, RpcError>,
         process: &mut AgentProcess,
     ) {
-        let method = Purpose::OpenCompletion(key).method();
-        let id = match outcome.map(thread_id) {
-            Ok(Some(id)) => Ok(id),
-            Ok(None) => Err(failure::not_understood(name, method)),
-            Err(error) => Err(failure::refused(name, method, &error)),
-        };
-        let Entry::Occupied(mut entry) = self.open.entry(key) else {
+        let id = thread_setup::started(name, outcome);
+        let Entry::Occupied(mut entry) = self.0.open.entry(key) else {
             if let Ok(id) = id {
-                unsubscribe(process, &id);
+                thread_setup::leave(process, &id);
             }
             return;
         };
@@ -245,7 +233,7 @@ impl Completions {
             sandbox_policy: None,
             output_schema: completion.schema.as_ref(),
         };
-        process.send_request(Purpose::BeginCompletion(key), "turn/start", &params);
+        process.send(Purpose::BeginCompletion(key), &params);
         // The key stands in for a turn id; the events of this turn are not sent to the session.
         completion.running = Some(RunningTurn::new(TurnId(key), id));
     }
@@ -258,27 +246,20 @@ impl Completions {
         process: &mut AgentProcess,
     ) {
         let method = Purpose::BeginCompletion(key).method();
-        let Some(completion) = self.open.get_mut(&key) else {
+        let Some(completion) = self.0.open.get_mut(&key) else {
             return;
         };
         let failure = match outcome {
-            Ok(value) => {
-                let id = from_value::<TurnResponse>(value)
-                    .unwrap_or_default()
-                    .turn
-                    .id;
-                let running = completion.running.as_mut().filter(|_| !id.is_empty());
-                match running {
-                    Some(running) => {
-                        running.turn_id.get_or_insert(id);
-                        if completion.responder.is_none() {
-                            self.abandon(key, Some(process));
-                        }
-                        return;
+            Ok(value) => match completion.running.as_mut().zip(turn_id(value)) {
+                Some((running, id)) => {
+                    running.turn_id.get_or_insert(id);
+                    if completion.responder.is_none() {
+                        self.abandon(key, Some(process));
                     }
-                    None => failure::not_understood(name, method),
+                    return;
                 }
-            }
+                None => failure::not_understood(name, method),
+            },
             Err(error) => failure::refused(name, method, &error),
         };
         self.end(key, Err(failure), Some(process));
@@ -291,7 +272,7 @@ impl Completions {
         params: &Value,
         process: Option<&mut AgentProcess>,
     ) -> bool {
-        if self.open.is_empty() {
+        if self.0.open.is_empty() {
             return false;
         }
         let thread = params.get("threadId").and_then(Value::as_str);
@@ -301,7 +282,7 @@ impl Completions {
                 .as_ref()
                 .is_some_and(|running| Some(running.thread.as_str()) == thread)
         };
-        let found = self.open.iter_mut();
+        let found = self.0.open.iter_mut();
         let Some((key, completion)) = found.into_iter().find(|(_, it)| of_it(it)) else {
             return false;
         };
@@ -328,8 +309,8 @@ impl Completions {
 
     /// Stops a completion whose receiver was dropped, as soon as its turn has an id.
     pub(super) fn abandon(&mut self, key: u64, process: Option<&mut AgentProcess>) {
-        let (Some(process), Entry::Occupied(mut entry)) = (process, self.open.entry(key)) else {
-            self.open.remove(&key);
+        let (Some(process), Entry::Occupied(mut entry)) = (process, self.0.open.entry(key)) else {
+            self.0.open.remove(&key);
             return;
         };
         match &entry.get().running {
@@ -337,42 +318,27 @@ impl Completions {
             None => {
                 entry.remove();
             }
-            Some(RunningTurn {
-                turn_id: None,
-                thread: _,
-                ..
-            }) => entry.get_mut().responder = None,
-            Some(running) => {
-                if let Some(turn_id) = &running.turn_id {
-                    let params = TurnInterruptParams {
-                        thread_id: &running.thread,
-                        turn_id,
-                    };
-                    process.send_request(Purpose::Courtesy, "turn/interrupt", &params);
-                }
+            Some(running) if active_turn::send_interrupt(process, running) => {
                 self.end(key, Ok(String::new()), Some(process));
             }
+            Some(_) => entry.get_mut().responder = None,
         }
     }
 
-    fn end(&mut self, key: u64, outcome: SuggestReply, process: Option<&mut AgentProcess>) {
-        let Some(completion) = self.open.remove(&key) else {
+    /// Ends a completion and leaves its thread.
+    pub(super) fn end(
+        &mut self,
+        key: u64,
+        outcome: SuggestReply,
+        process: Option<&mut AgentProcess>,
+    ) {
+        let Some(completion) = self.0.open.remove(&key) else {
             return;
         };
         if let (Some(process), Some(running)) = (process, &completion.running) {
-            unsubscribe(process, &running.thread);
+            thread_setup::leave(process, &running.thread);
         }
         completion.end(outcome);
-    }
-
-    /// Fails a completion whose request got no answer in time; a running turn goes on.
-    pub(super) fn fail_one(
-        &mut self,
-        key: u64,
-        failure: AgentFailure,
-        process: Option<&mut AgentProcess>,
-    ) {
-        self.end(key, Err(failure), process);
     }
 
     /// Stops the completions that are past their deadline.
@@ -382,15 +348,14 @@ impl Completions {
         now: Instant,
         mut process: Option<&mut AgentProcess>,
     ) {
-        let open = self.open.iter();
+        let open = self.0.open.iter();
         let due = open.filter(|(_, it)| it.deadline <= now);
         let due: Vec<u64> = due.map(|(key, _)| *key).collect();
         for key in due {
-            if let Some(completion) = self.open.get_mut(&key)
+            if let Some(completion) = self.0.open.get_mut(&key)
                 && let Some(responder) = completion.responder.take()
             {
-                let failure =
-                    process_failure::request_timed_out(name, "turn/start", completion.timeout);
+                let failure = request_timed_out(name, "turn/start", completion.timeout);
                 responder.send(Err(failure), None);
                 completion.deadline = now + SUGGEST_TIMEOUT;
                 self.abandon(key, process.as_deref_mut());
@@ -402,15 +367,9 @@ impl Completions {
 
     /// Fails all completions, when the process is gone.
     pub(super) fn fail(&mut self, failure: &AgentFailure) {
-        for (_, completion) in std::mem::take(&mut self.open) {
-            completion.end(Err(failure.clone()));
-        }
+        let all = self.0.take_all();
+        all.for_each(|completion| completion.end(Err(failure.clone())));
     }
-}
-
-fn unsubscribe(process: &mut AgentProcess, thread: &str) {
-    let params = ThreadParams { thread_id: thread };
-    process.send_request(Purpose::Courtesy, "thread/unsubscribe", &params);
 }
 
 /// Configuration of a thread without tools, description of the machine, and shell snapshot.

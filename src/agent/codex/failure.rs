@@ -8,19 +8,11 @@ use std::io;
 use serde_json::Value;
 
 use super::wire::error::TurnError;
-use crate::process_failure::one_line;
+use crate::failure::one_line;
 use crate::rpc::{RpcError, SpawnFailure};
 use crate::{AgentFailure, FailureKind};
 
 const DEMO: &str = "or try without Codex: `--agent demo`, in the shell `%ipycodex agent demo`";
-
-fn failure(kind: FailureKind, message: String, hints: &[&str]) -> AgentFailure {
-    AgentFailure {
-        kind,
-        message,
-        hints: hints.iter().map(|hint| (*hint).to_owned()).collect(),
-    }
-}
 
 pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     let program = error.program.display();
@@ -29,10 +21,10 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
             "the offline agent could not be started: `{program}`: {}",
             error.source
         );
-        return failure(FailureKind::Missing, message, &[]);
+        return AgentFailure::new(FailureKind::Missing, message, &[]);
     }
     if error.source.kind() == io::ErrorKind::NotFound {
-        return failure(
+        return AgentFailure::new(
             FailureKind::Missing,
             format!("the AI agent is not installed: `{program}` was not found"),
             &[
@@ -41,7 +33,7 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
             ],
         );
     }
-    failure(
+    AgentFailure::new(
         FailureKind::Missing,
         format!("`{name}` could not be started: {}", error.source),
         &[DEMO],
@@ -49,7 +41,7 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
 }
 
 pub(super) fn logged_out() -> AgentFailure {
-    failure(
+    AgentFailure::new(
         FailureKind::LoggedOut,
         "Codex is not logged in".into(),
         &["log in with `codex login`", DEMO],
@@ -59,7 +51,7 @@ pub(super) fn logged_out() -> AgentFailure {
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
     if error.data.get("input_error_code").and_then(Value::as_str) == Some("input_too_large") {
         let count = |key: &str| error.data.get(key).and_then(Value::as_u64).unwrap_or(0);
-        return failure(
+        return AgentFailure::new(
             FailureKind::Refused,
             format!(
                 "the prompt with its context has {} characters; {name} accepts at most {}",
@@ -71,7 +63,7 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
             ],
         );
     }
-    failure(
+    AgentFailure::new(
         FailureKind::Refused,
         format!(
             "`{name}` refused `{method}`: {}",
@@ -82,7 +74,7 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
 }
 
 pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
-    failure(
+    AgentFailure::new(
         FailureKind::Refused,
         format!("the answer of `{name}` to `{method}` was not understood"),
         &["ipycodex may not know this version of Codex: see `codex --version`"],
@@ -91,7 +83,7 @@ pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
 
 pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
     let Some(error) = error else {
-        return failure(
+        return AgentFailure::new(
             FailureKind::Upstream,
             "the turn failed, and no reason was given".into(),
             &[],
@@ -107,39 +99,39 @@ pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
     };
     let upstream = FailureKind::Upstream;
     match (error.name(), error.http_status()) {
-        ("unauthorized", _) | (_, Some(401)) => failure(
+        ("unauthorized", _) | (_, Some(401)) => AgentFailure::new(
             FailureKind::LoggedOut,
             with("the model's service did not accept the login (HTTP 401)"),
             &["log in again with `codex login`"],
         ),
-        (_, Some(403)) => failure(
+        (_, Some(403)) => AgentFailure::new(
             upstream,
             with("the model's service refused access (HTTP 403)"),
             &[
                 "log in again with `codex login`, or choose another model with `%ipycodex model NAME`",
             ],
         ),
-        ("usageLimitExceeded" | "sessionBudgetExceeded", _) => failure(
+        ("usageLimitExceeded" | "sessionBudgetExceeded", _) => AgentFailure::new(
             upstream,
             with("the usage limit is reached"),
             &["wait for the reset, or choose another model with `%ipycodex model NAME`"],
         ),
-        ("rateLimitExceeded", _) | (_, Some(429)) => failure(
+        ("rateLimitExceeded", _) | (_, Some(429)) => AgentFailure::new(
             upstream,
             with("too many requests (HTTP 429)"),
             &["wait a moment, then send the prompt again"],
         ),
-        ("contextWindowExceeded", _) => failure(
+        ("contextWindowExceeded", _) => AgentFailure::new(
             upstream,
             with("the conversation is too long for the model"),
             &["shorten it with `%ipycodex hide N`, or begin anew with `%ipycodex reset`"],
         ),
-        ("modelNotFound", _) => failure(
+        ("modelNotFound", _) => AgentFailure::new(
             upstream,
             with("the model is not available"),
             &["choose another with `%ipycodex model NAME`"],
         ),
-        ("serverOverloaded" | "internalServerError", _) | (_, Some(500..)) => failure(
+        ("serverOverloaded" | "internalServerError", _) | (_, Some(500..)) => AgentFailure::new(
             upstream,
             with("the model's service has a problem"),
             &["wait a moment, then send the prompt again"],
@@ -149,12 +141,12 @@ pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
             | "responseStreamConnectionFailed"
             | "responseStreamDisconnected",
             _,
-        ) => failure(
+        ) => AgentFailure::new(
             upstream,
             with("the connection to the model's service failed"),
             &["check the network, then send the prompt again"],
         ),
-        _ => failure(
+        _ => AgentFailure::new(
             upstream,
             if text.is_empty() {
                 "the turn failed, and no reason was given".into()

@@ -4,7 +4,6 @@
 //! answered once, also when the process ends; a timeout fails that look-up alone, and a running turn goes on.
 //! Limits exist only for a ChatGPT login (known from `account/read`, not from the text of an error).
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use serde_json::{Value, from_value, json};
@@ -13,23 +12,20 @@ use tokio::sync::oneshot;
 use super::failure;
 use super::process::{AgentProcess, Purpose};
 use super::wire::model::{ModelListParams, ModelListResponse};
-use crate::process_failure::one_line;
+use crate::agent_process::Purpose as _;
+use crate::beside::Beside;
+use crate::failure::one_line;
 use crate::rpc::RpcError;
 use crate::{AgentFailure, Lookup, LookupReply, Model};
 
-pub(super) type FactsSender = oneshot::Sender<Result<LookupReply, AgentFailure>>;
+type FactsSender = oneshot::Sender<Result<LookupReply, AgentFailure>>;
 
 /// The most pages of models that are read, so that a cursor that never ends is given up.
 const PAGES: usize = 50;
 
 /// Look-ups without an answer.
 #[derive(Debug, Default)]
-pub(super) struct Lookups {
-    open: BTreeMap<u64, OpenLookup>,
-    asked: u64,
-    /// Key of the last one sent.
-    sent: u64,
-}
+pub(super) struct Lookups(Beside<OpenLookup>);
 
 #[derive(Debug)]
 struct OpenLookup {
@@ -48,42 +44,39 @@ impl OpenLookup {
 
 impl Lookups {
     pub(super) fn add(&mut self, lookup: Lookup, tell: FactsSender) {
-        self.asked += 1;
-        let waiting = OpenLookup {
+        self.0.add(OpenLookup {
             lookup,
             tell,
             models: Vec::new(),
             pages: 0,
-        };
-        self.open.insert(self.asked, waiting);
+        });
     }
 
     /// Sends the look-ups that waited for the process to be ready.
     pub(super) fn send_all(&mut self, process: &mut AgentProcess) {
-        let first = std::mem::replace(&mut self.sent, self.asked) + 1;
-        for key in first..=self.asked {
+        for key in self.0.unsent() {
             self.send(key, process);
         }
     }
 
     fn send(&mut self, key: u64, process: &mut AgentProcess) {
-        let Entry::Occupied(entry) = self.open.entry(key) else {
+        let Entry::Occupied(entry) = self.0.open.entry(key) else {
             return;
         };
         match entry.get().lookup {
             Lookup::Models => {
                 let params = ModelListParams { cursor: None };
-                process.send_request(Purpose::Models(key), "model/list", &params);
+                process.send(Purpose::Models(key), &params);
             }
-            Lookup::Limits if process.chatgpt => {
+            Lookup::Limits if process.known.chatgpt => {
                 let params = json!({"excludeResetCreditDetails": true});
-                process.send_request(Purpose::Limits(key), "account/rateLimits/read", &params);
+                process.send(Purpose::Limits(key), &params);
             }
             // Codex keeps conversations, but the list of them is that of our record.
             Lookup::Sessions => entry.remove().end(Ok(LookupReply::Sessions(Vec::new()))),
             Lookup::Limits => entry
                 .remove()
-                .end(Ok(LookupReply::Limits(process.limits.list()))),
+                .end(Ok(LookupReply::Limits(process.known.limits.list()))),
         }
     }
 
@@ -97,14 +90,14 @@ impl Lookups {
         let (Purpose::Models(key) | Purpose::Limits(key)) = purpose else {
             return;
         };
-        let Entry::Occupied(mut entry) = self.open.entry(key) else {
+        let Entry::Occupied(mut entry) = self.0.open.entry(key) else {
             return;
         };
         let method = purpose.method();
         let value = match outcome {
             Ok(value) => value,
             Err(error) => {
-                let known = process.limits.list();
+                let known = process.known.limits.list();
                 let facts = match purpose {
                     Purpose::Limits(_) if !known.is_empty() => Ok(LookupReply::Limits(known)),
                     _ => Err(failure::refused(name, method, &error)),
@@ -116,10 +109,10 @@ impl Lookups {
         match purpose {
             Purpose::Limits(_) => match from_value(value) {
                 Ok(response) => {
-                    process.limits.replace(response);
+                    process.known.limits.replace(response);
                     entry
                         .remove()
-                        .end(Ok(LookupReply::Limits(process.limits.list())));
+                        .end(Ok(LookupReply::Limits(process.known.limits.list())));
                 }
                 Err(_) => entry.remove().end(unread()),
             },
@@ -148,7 +141,7 @@ impl Lookups {
                         let params = ModelListParams {
                             cursor: Some(cursor),
                         };
-                        process.send_request(Purpose::Models(key), "model/list", &params);
+                        process.send(Purpose::Models(key), &params);
                     }
                     _ => {
                         let mut waiting = entry.remove();
@@ -160,18 +153,15 @@ impl Lookups {
         }
     }
 
-    pub(super) fn expired(&mut self, purpose: Purpose, failure: AgentFailure) {
-        if let Purpose::Models(key) | Purpose::Limits(key) = purpose
-            && let Some(waiting) = self.open.remove(&key)
-        {
+    pub(super) fn fail_one(&mut self, key: u64, failure: AgentFailure) {
+        if let Some(waiting) = self.0.open.remove(&key) {
             waiting.end(Err(failure));
         }
     }
 
     /// Fails all look-ups, when the process is gone.
     pub(super) fn fail(&mut self, failure: &AgentFailure) {
-        for (_, waiting) in std::mem::take(&mut self.open) {
-            waiting.end(Err(failure.clone()));
-        }
+        let all = self.0.take_all();
+        all.for_each(|waiting| waiting.end(Err(failure.clone())));
     }
 }

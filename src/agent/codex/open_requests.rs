@@ -7,9 +7,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::process::to_wire;
 use super::questions::AnswerFormat;
 use super::wire::request::{DynamicToolCallOutputContentItem, DynamicToolCallResponse};
+use crate::agent_process::to_wire;
 use crate::rpc::RpcId;
 use crate::{AgentEvent, AgentQuestion, InputPart, ToolCall, TurnId};
 

@@ -1,27 +1,72 @@
-//! One live app-server process: its connection, the requests that wait, the threads it has loaded.
-//!
-//! A process is never repaired: an error ends it, and the next turn starts another.
+//! The program that is run as an app-server (Codex, or the offline agent), and its process: how it is started, the
+//! purposes of our requests, what is known of it.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::{Value, to_value};
-
+use super::failure;
 use super::limits::Limits;
-use super::program::Program;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
-use crate::process_config::ProcessConfig;
-use crate::rpc::{
-    ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
+use crate::agent_process::{self, ProcessConfig, Timeouts};
+use crate::rpc::Dialect;
+use crate::{
+    AgentFailure, Approvals, Login, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse,
 };
-use crate::{Approvals, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse};
+
+pub(super) type AgentProcess = agent_process::AgentProcess<Purpose>;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) login: Login,
+}
+
+impl Program {
+    /// Codex: `command` with the arguments for an app-server that withholds secrets from the commands it runs.
+    pub(crate) fn codex(command: Vec<String>) -> Self {
+        let login = command.iter().map(String::as_str).chain(["login"]);
+        // A word with a NUL cannot be quoted, nor can such a command be started.
+        let login = shlex::try_join(login).unwrap_or_else(|_| "codex login".into());
+        let mut words = command.into_iter().map(OsString::from);
+        let program = words.next().unwrap_or_else(|| "codex".into()).into();
+        let own = [
+            "app-server",
+            "--listen",
+            "stdio://",
+            "-c",
+            "shell_environment_policy.ignore_default_excludes=false",
+        ];
+        Program {
+            name: "codex",
+            program,
+            arguments: words.chain(own.map(OsString::from)).collect(),
+            login: Login::Command {
+                more: format!(
+                    "On a machine without a browser: `{login} --device-auth`. With an API key: \
+                     `printenv OPENAI_API_KEY | {login} --with-api-key`."
+                ),
+                line: login,
+            },
+        }
+    }
+
+    pub(crate) fn demo(program: PathBuf) -> Self {
+        Program {
+            name: "demo",
+            program,
+            arguments: vec!["demo-agent".into()],
+            login: Login::Unneeded,
+        }
+    }
+}
 
 /// Purpose of an open request. Those of a turn carry its id, since a response for another turn is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     Initialize,
     Account,
     Resume(TurnId),
@@ -42,9 +87,17 @@ pub(super) enum Purpose {
     Courtesy,
 }
 
-impl Purpose {
-    /// The method, for messages to the user.
-    pub(super) fn method(self) -> &'static str {
+impl agent_process::Purpose for Purpose {
+    type Knowledge = Knowledge;
+
+    fn limit(self, patience: &Timeouts) -> Duration {
+        match self {
+            Purpose::Initialize => patience.initialize,
+            _ => patience.request,
+        }
+    }
+
+    fn method(self) -> &'static str {
         match self {
             Purpose::Initialize => "initialize",
             Purpose::Account => "account/read",
@@ -87,102 +140,37 @@ impl LoadedThread {
     }
 }
 
-pub(super) struct AgentProcess {
-    pub(super) peer: ChildPeer,
-    incoming: Incoming,
-    pub(super) pending: Pending<Purpose>,
-    /// The handshake is done and a user is logged in.
-    pub(super) ready: bool,
+/// What is known of a process.
+#[derive(Debug, Default)]
+pub(crate) struct Knowledge {
     pub(super) threads: HashMap<String, LoadedThread>,
     /// The login is one with ChatGPT, which has limits.
     pub(super) chatgpt: bool,
     pub(super) limits: Limits,
-    request_patience: Duration,
 }
 
-impl AgentProcess {
-    pub(super) fn open(
-        program: &Program,
-        plan: &ProcessConfig,
-    ) -> Result<AgentProcess, SpawnFailure> {
-        let launch = Launch {
-            program: program.program.clone(),
-            arguments: program.arguments.clone(),
-            variables: plan
-                .variables
-                .iter()
-                .filter(|(name, _)| !is_withheld(name))
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-            // A missing directory would be reported as a missing program.
-            cwd: plan.cwd.is_dir().then(|| plan.cwd.clone()),
-            dialect: Dialect::Bare,
-            name: program.name.into(),
-        };
-        let (peer, incoming) = ChildPeer::spawn(launch)?;
-        let mut process = AgentProcess {
-            peer,
-            incoming,
-            pending: Pending::default(),
-            ready: false,
-            threads: HashMap::new(),
-            chatgpt: false,
-            limits: Limits::default(),
-            request_patience: plan.patience.request,
-        };
-        let params = InitializeParams {
-            client_info: ClientInfo {
-                name: "ipycodex",
-                title: "ipycodex",
-                version: &plan.client_version,
-            },
-            capabilities: InitializeCapabilities {
-                experimental_api: true,
-            },
-        };
-        process.send_request_within(
-            Purpose::Initialize,
-            "initialize",
-            &params,
-            plan.patience.initialize,
-        );
-        Ok(process)
-    }
-
-    /// The next message; `None` when the process has closed its output.
-    pub(super) async fn next(&mut self) -> Option<RpcMessage> {
-        self.incoming.recv().await
-    }
-
-    pub(super) fn send_request(&mut self, purpose: Purpose, method: &str, params: &impl Serialize) {
-        self.send_request_within(purpose, method, params, self.request_patience);
-    }
-
-    fn send_request_within(
-        &mut self,
-        purpose: Purpose,
-        method: &str,
-        params: &impl Serialize,
-        patience: Duration,
-    ) {
-        let id = self.pending.register(purpose, Instant::now() + patience);
-        self.peer.send(RpcMessage::Request {
-            id,
-            method: method.into(),
-            params: to_wire(params),
-        });
-    }
-
-    pub(super) fn notify(&self, method: &str) {
-        self.peer.send(RpcMessage::Notification {
-            method: method.into(),
-            params: Value::Null,
-        });
-    }
-
-    pub(super) fn respond(&self, id: RpcId, outcome: Result<Value, RpcError>) {
-        self.peer.send(RpcMessage::Response { id, outcome });
-    }
+/// Starts the process and sends `initialize`.
+pub(super) fn open(
+    program: &Program,
+    config: &ProcessConfig,
+) -> Result<AgentProcess, AgentFailure> {
+    let mut launch = config.launch(program.name, program.program.clone(), Dialect::Bare);
+    launch.arguments = program.arguments.clone();
+    launch.variables.retain(|name, _| !is_withheld(name));
+    let mut process = AgentProcess::spawn(launch, config.patience)
+        .map_err(|error| failure::not_started(program.name, &error))?;
+    let params = InitializeParams {
+        client_info: ClientInfo {
+            name: "ipycodex",
+            title: "ipycodex",
+            version: &config.client_version,
+        },
+        capabilities: InitializeCapabilities {
+            experimental_api: true,
+        },
+    };
+    process.send(Purpose::Initialize, &params);
+    Ok(process)
 }
 
 /// True for variables that look like secrets and that the app-server 0.169.0 would pass on to the commands it runs.
@@ -192,8 +180,4 @@ fn is_withheld(name: &OsStr) -> bool {
     // A path, needed for a login at Bedrock.
     let needed = name == "AWS_SHARED_CREDENTIALS_FILE";
     !needed && (name.contains("PASSWORD") || name.contains("CREDENTIAL"))
-}
-
-pub(super) fn to_wire(params: &impl Serialize) -> Value {
-    to_value(params).expect("wire types have string keys and cannot fail")
 }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json};
 
-use super::process::to_wire;
 use super::turn::{Edits, shell_script};
 use super::wire::request::{
     CommandExecutionRequestApprovalParams, FileChangeRequestApprovalParams,
@@ -17,6 +16,7 @@ use super::wire::request::{
     ToolRequestUserInputAnswer, ToolRequestUserInputParams, ToolRequestUserInputQuestion,
     ToolRequestUserInputResponse,
 };
+use crate::agent_process::to_wire;
 use crate::form::Form;
 use crate::rpc::RpcError;
 use crate::{Decision, FormField, QuestionAnswer, Subject};

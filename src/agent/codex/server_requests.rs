@@ -17,7 +17,7 @@ use super::seed;
 use super::turn::{Edits, tool_key};
 use super::wire::request::DynamicToolCallParams;
 use super::wire::turn::TurnSteerParams;
-use crate::process_failure::one_line;
+use crate::failure::one_line;
 use crate::rpc::{RpcError, RpcId};
 use crate::text::cut;
 use crate::{
@@ -62,13 +62,13 @@ pub(super) fn on_request(
     {
         process.respond(id, Ok(answer));
         if decision == Decision::RejectOnce
-            && let Some(running) = &mut current.running
+            && let Some(running) = &mut current.state.running
         {
             running.denied.insert(item.clone(), String::new());
         }
         return Some(AgentEvent::Progress { turn, message });
     }
-    let request = current.requests.open(id, request);
+    let request = current.state.requests.open(id, request);
     request.map(|request| request.event(turn))
 }
 
@@ -90,7 +90,7 @@ pub(super) fn on_reply(
             success,
             content,
         } => {
-            if let Some(id) = current.requests.settle_call(&call) {
+            if let Some(id) = current.state.requests.settle_call(&call) {
                 process.respond(id, Ok(result(success, checked(content))));
             }
             ReplyEffect::Done
@@ -108,7 +108,7 @@ fn answer_question(
     answer: &QuestionAnswer,
 ) -> ReplyEffect {
     let turn = current.turn;
-    let Some(asked) = current.requests.question(id) else {
+    let Some(asked) = current.state.requests.question(id) else {
         return ReplyEffect::Done;
     };
     let number = asked.number;
@@ -117,7 +117,7 @@ fn answer_question(
         (_, Some(decision)) if !decision.allows() => Some(""),
         _ => None,
     };
-    if let (Some(why), Some(running)) = (why, &mut current.running) {
+    if let (Some(why), Some(running)) = (why, &mut current.state.running) {
         running.denied.insert(asked.item.to_owned(), why.to_owned());
         if let Some(turn_id) = running.turn_id.as_deref().filter(|_| !why.is_empty()) {
             let told = [InputPart::Text(denial_text(&asked.question.subject, why))];
@@ -126,7 +126,7 @@ fn answer_question(
                 expected_turn_id: turn_id,
                 input: seed::user_input(&told),
             };
-            process.send_request(Purpose::Explain(turn, number), "turn/steer", &params);
+            process.send(Purpose::Explain(turn, number), &params);
             return ReplyEffect::Done;
         }
     }
@@ -138,7 +138,7 @@ fn answer_question(
         }
         outcome => outcome,
     };
-    if let Some((id, refusal)) = current.requests.settle(number) {
+    if let Some((id, refusal)) = current.state.requests.settle(number) {
         let value = match outcome {
             AnswerOutcome::Answer(value) => value,
             AnswerOutcome::AskAgain(_) => refusal,
@@ -160,7 +160,7 @@ pub(super) fn on_reason_sent(
     number: usize,
     outcome: Result<Value, RpcError>,
 ) -> Option<AgentEvent> {
-    if let Some((id, refusal)) = current.requests.settle(number) {
+    if let Some((id, refusal)) = current.state.requests.settle(number) {
         process.respond(id, Ok(refusal));
     }
     let why = one_line(&outcome.err()?.message);
@@ -176,7 +176,7 @@ pub(super) fn on_resolved(current: &mut ActiveTurn, params: &Value) -> Option<Ag
         id => RpcId::Number(id.as_i64()?),
     };
     let turn = current.turn;
-    let id = current.requests.withdraw(&id)?;
+    let id = current.state.requests.withdraw(&id)?;
     Some(AgentEvent::RequestWithdrawn { turn, id })
 }
 
@@ -191,7 +191,7 @@ fn parse_request(
             from_value(params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
         return Ok(ServerRequest::Call(ToolCall {
             id: params.call_id,
-            name: current.names.python_name(params.tool),
+            name: current.state.names.python_name(params.tool),
             arguments: match params.arguments {
                 Value::Null => json!({}),
                 arguments => arguments,
@@ -199,7 +199,7 @@ fn parse_request(
         }));
     }
     let none = Edits::new();
-    let edits = current.running.as_ref().map_or(&none, |it| &it.edits);
+    let edits = current.state.running.as_ref().map_or(&none, |it| &it.edits);
     let item = params.get("itemId").and_then(Value::as_str);
     let mut item = item.unwrap_or_default().to_owned();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde_json::{Value, from_value};
+use serde_json::Value;
 
 use super::active_turn::ActiveTurn;
 use super::failure;
@@ -18,7 +18,8 @@ use super::turn::RunningTurn;
 use super::wire::thread::{
     ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams, thread_id,
 };
-use super::wire::turn::{TurnResponse, TurnStartParams};
+use super::wire::turn::{TurnStartParams, turn_id};
+use crate::agent_process::Purpose as _;
 use crate::rpc::RpcError;
 use crate::{AgentFailure, ThreadMode, TurnId, TurnRequest};
 
@@ -55,7 +56,7 @@ impl ThreadSetup {
             .filter(|id| session && !self.diverged.contains(id));
         match known {
             None => start_thread(process, current),
-            Some(id) => match process.threads.get(&id) {
+            Some(id) => match process.known.threads.get(&id) {
                 Some(loaded) if loaded.is_compatible_with(&request.settings) => {
                     return start_turn(process, current, id);
                 }
@@ -80,6 +81,7 @@ impl ThreadSetup {
             Purpose::Resume(_) => match outcome.ok().and_then(thread_id) {
                 Some(id) if current.request.thread.as_ref() == Some(&id) => {
                     process
+                        .known
                         .threads
                         .insert(id.clone(), LoadedThread::new(&current.request.settings));
                     return start_turn(process, current, id);
@@ -88,7 +90,7 @@ impl ThreadSetup {
                 _ => start_thread(process, current),
             },
             Purpose::Open(_) => {
-                return self.on_thread_started(name, purpose, outcome, process, current);
+                return self.on_thread_started(name, outcome, process, current);
             }
             Purpose::Seed(_) => match (outcome, self.seeding.take()) {
                 (Ok(_), Some(thread)) => return start_turn(process, current, thread),
@@ -106,19 +108,17 @@ impl ThreadSetup {
     fn on_thread_started(
         &mut self,
         name: &str,
-        purpose: Purpose,
         outcome: Result<Value, RpcError>,
         process: &mut AgentProcess,
         current: &mut ActiveTurn,
     ) -> Step {
-        let method = purpose.method();
-        let id = match outcome.map(thread_id) {
-            Ok(Some(id)) => id,
-            Ok(None) => return Step::Fail(failure::not_understood(name, method)),
-            Err(error) => return Step::Fail(failure::refused(name, method, &error)),
+        let id = match started(name, outcome) {
+            Ok(id) => id,
+            Err(failure) => return Step::Fail(failure),
         };
         let request = &current.request;
         process
+            .known
             .threads
             .insert(id.clone(), LoadedThread::new(&request.settings));
         if request.settings.threads == ThreadMode::Ephemeral || request.history.is_empty() {
@@ -128,19 +128,32 @@ impl ThreadSetup {
             thread_id: &id,
             items: seed::history_items(&request.history),
         };
-        let purpose = Purpose::Seed(current.turn);
-        process.send_request(purpose, purpose.method(), &params);
+        process.send(Purpose::Seed(current.turn), &params);
         self.seeding = Some(id);
         Step::Wait
     }
 }
 
+/// The id in the answer to `thread/start`.
+pub(super) fn started(
+    name: &str,
+    outcome: Result<Value, RpcError>,
+) -> Result<String, AgentFailure> {
+    let method = "thread/start";
+    let answer = outcome.map_err(|error| failure::refused(name, method, &error))?;
+    thread_id(answer).ok_or_else(|| failure::not_understood(name, method))
+}
+
 /// Leaves a thread that was opened for a turn cancelled meanwhile.
 pub(super) fn leave_unused(process: &mut AgentProcess, outcome: Result<Value, RpcError>) {
     if let Some(id) = outcome.ok().and_then(thread_id) {
-        let params = ThreadParams { thread_id: &id };
-        process.send_request(Purpose::Courtesy, "thread/unsubscribe", &params);
+        leave(process, &id);
     }
+}
+
+pub(super) fn leave(process: &mut AgentProcess, thread: &str) {
+    let params = ThreadParams { thread_id: thread };
+    process.send_as(Purpose::Courtesy, "thread/unsubscribe", &params);
 }
 
 fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: String) -> Step {
@@ -152,7 +165,7 @@ fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: Stri
         ThreadMode::Ephemeral => seed::written_out(&request.history, &request.input),
     };
     let now = LoadedThread::new(settings);
-    let before = process.threads.insert(thread.clone(), now.clone());
+    let before = process.known.threads.insert(thread.clone(), now.clone());
     let before = before.unwrap_or_else(|| now.clone());
     let params = TurnStartParams {
         thread_id: &thread,
@@ -165,22 +178,18 @@ fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: Stri
         sandbox_policy: (before.sandbox != now.sandbox).then(|| sandbox_policy(settings.sandbox)),
         output_schema: request.schema.as_ref(),
     };
-    process.send_request(Purpose::Begin(turn), "turn/start", &params);
-    current.running = Some(RunningTurn::new(turn, thread));
+    process.send(Purpose::Begin(turn), &params);
+    current.state.running = Some(RunningTurn::new(turn, thread));
     Step::Sent
 }
 
 fn on_turn_started(name: &str, outcome: Result<Value, RpcError>, current: &mut ActiveTurn) -> Step {
-    let Some(running) = &mut current.running else {
+    let Some(running) = &mut current.state.running else {
         return Step::Wait;
     };
     match outcome {
         Ok(value) => {
-            let id = from_value::<TurnResponse>(value)
-                .unwrap_or_default()
-                .turn
-                .id;
-            if !id.is_empty() {
+            if let Some(id) = turn_id(value) {
                 running.turn_id.get_or_insert(id);
             }
             match running.turn_id {
@@ -209,10 +218,10 @@ fn start_thread(process: &mut AgentProcess, current: &ActiveTurn) {
         ephemeral: settings.threads == ThreadMode::Ephemeral,
         base_instructions: None,
         developer_instructions: Some(&instructions),
-        dynamic_tools: current.names.specs(&request.tools),
+        dynamic_tools: current.state.names.specs(&request.tools),
         config: config(settings),
     };
-    process.send_request(Purpose::Open(current.turn), "thread/start", &params);
+    process.send(Purpose::Open(current.turn), &params);
 }
 
 fn resume_thread(process: &mut AgentProcess, turn: TurnId, id: &str, request: &TurnRequest) {
@@ -226,5 +235,5 @@ fn resume_thread(process: &mut AgentProcess, turn: TurnId, id: &str, request: &T
         config: config(settings),
         exclude_turns: true,
     };
-    process.send_request(Purpose::Resume(turn), "thread/resume", &params);
+    process.send(Purpose::Resume(turn), &params);
 }

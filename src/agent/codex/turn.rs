@@ -13,9 +13,9 @@ use super::answer::{ReasoningSource, TurnAnswer};
 use super::wire::error::{ErrorNotification, TurnError};
 use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
-use super::wire::turn::{Turn as WireTurn, TurnResponse};
+use super::wire::turn::{Turn as WireTurn, TurnResponse, turn_id};
 use crate::dialog::DENIED;
-use crate::process_failure::one_line;
+use crate::failure::one_line;
 use crate::{AgentEvent, CommandRun, FileChange, TurnId, Usage, WorkStatus};
 
 /// Announced changes that have not ended, by the id of their item: an approval request names only the item.
@@ -86,10 +86,7 @@ impl RunningTurn {
         }
         match method {
             "turn/started" => {
-                let turn = from_value::<TurnResponse>(params).ok()?.turn;
-                if !turn.id.is_empty() {
-                    self.turn_id.get_or_insert(turn.id);
-                }
+                self.turn_id.get_or_insert(turn_id(params)?);
             }
             "turn/completed" => {
                 let turn = from_value::<TurnResponse>(params).ok()?.turn;

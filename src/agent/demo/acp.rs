@@ -7,18 +7,15 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::compose::{DemoAnswer, compose};
+use super::control::{Control, Stopped};
 use super::turn_runner::pieces;
 use crate::rpc::{Dialect, RpcError, RpcFrame, RpcId, RpcMessage, encode, read_frame};
-
-/// Pause between pieces for a prompt that says "slowly".
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until the input ends.
 ///
@@ -27,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
     let server = AcpServer {
         output: Mutex::new(output),
-        shared: Arc::default(),
+        control: Control::default(),
     };
     thread::scope(|scope| {
         let mut sessions: HashMap<String, usize> = HashMap::new();
@@ -47,6 +44,7 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
                             let answer = compose(&prompt_text(&params["prompt"]), *earlier, &[]);
                             *earlier += 1;
                             let server = &server;
+                            server.control.register(&session);
                             scope.spawn(move || server.run_prompt(&session, id, &answer));
                         }
                         ("session/new", _) => {
@@ -67,22 +65,14 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
                         _ => server.answer(id, Err(RpcError::unknown_method(&method))),
                     }
                 }
-                RpcMessage::Response { id, outcome } => {
-                    server
-                        .lock()
-                        .answers
-                        .insert(id, outcome.unwrap_or_default());
-                    server.shared.1.notify_all();
-                }
+                RpcMessage::Response { id, outcome } => server.control.on_answer(id, outcome),
                 RpcMessage::Notification { method, params } if method == "session/cancel" => {
-                    server.lock().cancelled = Some(text(&params["sessionId"]));
-                    server.shared.1.notify_all();
+                    server.control.interrupt(&text(&params["sessionId"]));
                 }
                 RpcMessage::Notification { .. } => {}
             }
         };
-        server.lock().disconnected = true;
-        server.shared.1.notify_all();
+        server.control.disconnect();
         outcome
     })
 }
@@ -110,28 +100,13 @@ fn prompt_text(blocks: &Value) -> String {
     texts.collect()
 }
 
-/// State shared by the reading thread and the prompts.
+/// State shared by the reading thread and the prompts; a turn has the name of its session.
 struct AcpServer<W> {
     output: Mutex<W>,
-    shared: Arc<(Mutex<Shared>, Condvar)>,
+    control: Control,
 }
-
-#[derive(Default)]
-struct Shared {
-    /// The session whose prompt is to stop.
-    cancelled: Option<String>,
-    answers: HashMap<RpcId, Value>,
-    disconnected: bool,
-}
-
-/// The prompt was cancelled, or the client has disconnected.
-struct Stopped;
 
 impl<W: Write> AcpServer<W> {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn send(&self, message: RpcMessage) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let line = encode(message, Dialect::Versioned);
@@ -150,37 +125,12 @@ impl<W: Write> AcpServer<W> {
         });
     }
 
-    /// Waits until `done`, at most `patience`, unless the prompt is stopped.
-    fn wait(
-        &self,
-        session: &str,
-        patience: Option<Duration>,
-        done: impl Fn(&Shared) -> bool,
-    ) -> Result<(), Stopped> {
-        let stopped =
-            |shared: &Shared| shared.disconnected || shared.cancelled.as_deref() == Some(session);
-        let goes_on = |shared: &mut Shared| !stopped(shared) && !done(shared);
-        let shared = match patience {
-            None => self.shared.1.wait_while(self.lock(), goes_on),
-            Some(patience) => Ok(self
-                .shared
-                .1
-                .wait_timeout_while(self.lock(), patience, goes_on)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0),
-        };
-        match stopped(&shared.unwrap_or_else(PoisonError::into_inner)) {
-            true => Err(Stopped),
-            false => Ok(()),
-        }
-    }
-
     fn run_prompt(&self, session: &str, id: RpcId, answer: &DemoAnswer) {
         let reason = match self.send_answer(session, &id, answer) {
             Ok(()) => "end_turn",
             Err(Stopped) => "cancelled",
         };
-        self.lock().cancelled.take_if(|it| it == session);
+        self.control.end(session);
         self.answer(id, Ok(json!({"stopReason": reason})));
     }
 
@@ -189,12 +139,8 @@ impl<W: Write> AcpServer<W> {
             let content = json!({"type": "text", "text": delta});
             json!({"sessionUpdate": kind, "content": content})
         };
-        let pause = match answer.slowly {
-            true => PAUSE,
-            false => Duration::ZERO,
-        };
         for delta in pieces(&answer.thought) {
-            self.wait(session, Some(pause), |_| false)?;
+            self.control.pause(session, answer.slowly)?;
             self.update(session, chunk("agent_thought_chunk", delta));
         }
         if answer.plans {
@@ -215,7 +161,7 @@ impl<W: Write> AcpServer<W> {
             ));
         }
         for delta in pieces(&text) {
-            self.wait(session, Some(pause), |_| false)?;
+            self.control.pause(session, answer.slowly)?;
             self.update(session, chunk("agent_message_chunk", delta));
         }
         Ok(())
@@ -235,8 +181,7 @@ impl<W: Write> AcpServer<W> {
                 "options": [option("allow_once", "Yes"), option("reject_once", "No")],
             }),
         });
-        self.wait(session, None, |shared| shared.answers.contains_key(&id))?;
-        let answer = self.lock().answers.remove(&id).unwrap_or_default();
+        let answer = self.control.answer_to(session, &id)?.unwrap_or_default();
         Ok(match answer["outcome"]["optionId"].as_str() {
             Some(chosen) => chosen.to_owned(),
             None => "nothing".to_owned(),

@@ -9,6 +9,7 @@ pub mod acp;
 mod completion;
 mod compose;
 mod context;
+mod control;
 mod threads;
 mod turn_runner;
 
@@ -19,8 +20,9 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::rpc::{Dialect, RpcError, RpcFrame, RpcMessage, encode, read_frame};
+use control::Control;
 use threads::ThreadTable;
-use turn_runner::{TurnControl, TurnJob, TurnRunner};
+use turn_runner::{TurnJob, TurnRunner};
 
 /// Serves until the input ends.
 ///
@@ -30,9 +32,14 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
     thread::scope(|scope| {
         let (out, lines) = mpsc::channel();
         let writer = scope.spawn(move || write(output, &lines));
-        let control = TurnControl::new(out.clone());
+        let control = Control::default();
         let (jobs, queue) = mpsc::channel();
-        let runner = TurnRunner::new(control.clone());
+        let runner = TurnRunner {
+            out: out.clone(),
+            control: control.clone(),
+            items: 0,
+            calls: 0,
+        };
         scope.spawn(move || runner.run(&queue));
         let mut server = Server {
             out,
@@ -85,7 +92,7 @@ enum FollowUp {
 struct Server {
     out: mpsc::Sender<RpcMessage>,
     jobs: mpsc::Sender<TurnJob>,
-    control: TurnControl,
+    control: Control,
     threads: ThreadTable,
     turns: u64,
     greeted: bool,
@@ -112,7 +119,7 @@ impl Server {
                     }
                 }
             }
-            RpcMessage::Response { id, outcome } => self.control.on_answer(&id, outcome),
+            RpcMessage::Response { id, outcome } => self.control.on_answer(id, outcome),
             RpcMessage::Notification { .. } => {}
         }
     }

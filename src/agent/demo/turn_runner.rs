@@ -1,21 +1,16 @@
 //! Runs the turns of the offline agent: an answer becomes the notifications of the protocol, in small deltas.
 //!
-//! One runner thread takes one job after the other. The reading side controls it through [`TurnControl`]: an
-//! interrupt, the answer to a call, the end. Invariant: every job ends in one `turn/completed`, unless the client
-//! has disconnected.
+//! One runner thread takes one job after the other. Invariant: every job ends in one `turn/completed`, unless the
+//! client has disconnected.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
-use std::time::Duration;
+use std::sync::mpsc;
 
 use serde_json::{Value, json};
 
 use super::compose::DemoAnswer;
+use super::control::{Control, Stopped};
 use crate::rpc::{RpcError, RpcId, RpcMessage};
-
-/// Pause between deltas for a prompt that says "slowly".
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Characters per delta.
 const DELTA: usize = 12;
@@ -29,126 +24,14 @@ pub(super) struct TurnJob {
     pub(super) input_length: usize,
 }
 
-/// State shared by the reading thread and the runner.
-#[derive(Clone)]
-pub(super) struct TurnControl {
-    out: mpsc::Sender<RpcMessage>,
-    shared: Arc<(Mutex<Shared>, Condvar)>,
-}
-
-#[derive(Default)]
-struct Shared {
-    /// Turns that wait or run.
-    open: HashSet<String>,
-    interrupted: HashSet<String>,
-    /// Input that the user added during a turn.
-    steered: Vec<String>,
-    /// The request that waits for an answer, and the answer.
-    call: Option<(RpcId, Option<Result<Value, RpcError>>)>,
-    calls: i64,
-    disconnected: bool,
-}
-
-/// The turn was interrupted, or the client has disconnected.
-struct Stopped;
-
-impl TurnControl {
-    pub(super) fn new(out: mpsc::Sender<RpcMessage>) -> Self {
-        TurnControl {
-            out,
-            shared: Arc::default(),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Allows a turn to be interrupted from now on.
-    pub(super) fn register(&self, turn: &str) {
-        self.lock().open.insert(turn.to_owned());
-    }
-
-    /// Interrupts a turn; false when it does not run.
-    pub(super) fn interrupt(&self, turn: &str) -> bool {
-        let mut shared = self.lock();
-        let open = shared.open.contains(turn);
-        if open {
-            shared.interrupted.insert(turn.to_owned());
-            self.shared.1.notify_all();
-        }
-        open
-    }
-
-    /// Adds input to a turn; false when it does not run.
-    pub(super) fn steer(&self, turn: &str, text: String) -> bool {
-        let mut shared = self.lock();
-        let open = shared.open.contains(turn);
-        if open {
-            shared.steered.push(text);
-        }
-        open
-    }
-
-    pub(super) fn on_answer(&self, id: &RpcId, outcome: Result<Value, RpcError>) {
-        if let Some((waiting, answer)) = &mut self.lock().call
-            && waiting == id
-        {
-            *answer = Some(outcome);
-            self.shared.1.notify_all();
-        }
-    }
-
-    /// Ends all turns, since the client has disconnected.
-    pub(super) fn disconnect(&self) {
-        self.lock().disconnected = true;
-        self.shared.1.notify_all();
-    }
-
-    /// Pauses if `slowly`; fails once the turn was stopped.
-    fn pause(&self, turn: &str, slowly: bool) -> Result<(), Stopped> {
-        let shared = self.lock();
-        let stopped =
-            |shared: &mut Shared| shared.disconnected || shared.interrupted.contains(turn);
-        let pause = if slowly { PAUSE } else { Duration::ZERO };
-        let (mut shared, _) = self
-            .shared
-            .1
-            .wait_timeout_while(shared, pause, |shared| !stopped(shared))
-            .unwrap_or_else(PoisonError::into_inner);
-        if stopped(&mut shared) {
-            Err(Stopped)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn wait_for_answer(&self, turn: &str) -> Result<Result<Value, RpcError>, Stopped> {
-        let mut shared = self
-            .shared
-            .1
-            .wait_while(self.lock(), |shared| {
-                let answered = matches!(shared.call, Some((_, Some(_))));
-                !answered && !shared.disconnected && !shared.interrupted.contains(turn)
-            })
-            .unwrap_or_else(PoisonError::into_inner);
-        match shared.call.take() {
-            Some((_, Some(outcome))) => Ok(outcome),
-            _ => Err(Stopped),
-        }
-    }
-}
-
 pub(super) struct TurnRunner {
-    control: TurnControl,
-    items: u64,
+    pub(super) out: mpsc::Sender<RpcMessage>,
+    pub(super) control: Control,
+    pub(super) items: u64,
+    pub(super) calls: i64,
 }
 
 impl TurnRunner {
-    pub(super) fn new(control: TurnControl) -> Self {
-        TurnRunner { control, items: 0 }
-    }
-
     /// Runs jobs until the sender is dropped.
     pub(super) fn run(mut self, jobs: &mpsc::Receiver<TurnJob>) {
         while let Ok(job) = jobs.recv() {
@@ -156,11 +39,7 @@ impl TurnRunner {
                 Ok(()) => "completed",
                 Err(Stopped) => "interrupted",
             };
-            {
-                let mut shared = self.control.lock();
-                shared.open.remove(&job.turn);
-                shared.interrupted.remove(&job.turn);
-            }
+            self.control.end(&job.turn);
             let turn = json!({"id": job.turn, "items": [], "status": status, "error": null});
             self.notify(
                 "turn/completed",
@@ -206,7 +85,7 @@ impl TurnRunner {
                 "\nI asked to run `{command}`, and the answer was `{decision}`. I am a demonstration and did not run \
                  it.\n"
             ));
-            for said in std::mem::take(&mut self.control.lock().steered) {
+            for said in self.control.steered() {
                 results.push_str(&format!("You told me: {said}\n"));
             }
         }
@@ -314,19 +193,14 @@ impl TurnRunner {
         method: &str,
         params: Value,
     ) -> Result<Result<Value, RpcError>, Stopped> {
-        let id = {
-            let mut shared = self.control.lock();
-            let id = RpcId::Number(shared.calls);
-            shared.calls += 1;
-            shared.call = Some((id.clone(), None));
-            id
-        };
+        let id = RpcId::Number(self.calls);
+        self.calls += 1;
         self.send(RpcMessage::Request {
-            id,
+            id: id.clone(),
             method: method.into(),
             params,
         });
-        self.control.wait_for_answer(&job.turn)
+        self.control.answer_to(&job.turn, &id)
     }
 
     /// Reports usage, at four characters per token.
@@ -371,7 +245,7 @@ impl TurnRunner {
 
     fn send(&self, message: RpcMessage) {
         // The reading side notices that the client has disconnected.
-        let _ = self.control.out.send(message);
+        let _ = self.out.send(message);
     }
 }
 

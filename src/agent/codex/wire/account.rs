@@ -2,18 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::or_default;
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct GetAccountResponse {
-    pub(crate) account: Option<Value>,
-    /// False for model providers that the user configured.
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) requires_openai_auth: bool,
+lenient! {
+    struct GetAccountResponse {
+        account: Option<Value>,
+        /// False for model providers that the user configured.
+        requires_openai_auth: bool,
+    }
 }
 
 impl GetAccountResponse {
@@ -29,40 +25,31 @@ impl GetAccountResponse {
     }
 }
 
-/// `account/rateLimits/read`: all limits by their id, and one of them again for older clients.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct GetAccountRateLimitsResponse {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) rate_limits: RateLimitSnapshot,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) rate_limits_by_limit_id: BTreeMap<String, RateLimitSnapshot>,
-}
+lenient! {
+    /// `account/rateLimits/read`: all limits by their id, and one of them again for older clients.
+    struct GetAccountRateLimitsResponse {
+        rate_limits: RateLimitSnapshot,
+        rate_limits_by_limit_id: BTreeMap<String, RateLimitSnapshot>,
+    }
 
-/// `account/rateLimits/updated`: fields that are null have not changed.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct AccountRateLimitsUpdatedNotification {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) rate_limits: RateLimitSnapshot,
-}
+    /// `account/rateLimits/updated`: fields that are null have not changed.
+    struct AccountRateLimitsUpdatedNotification {
+        rate_limits: RateLimitSnapshot,
+    }
 
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RateLimitSnapshot {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) limit_id: String,
-    pub(crate) limit_name: Option<String>,
-    pub(crate) primary: Option<RateLimitWindow>,
-    pub(crate) secondary: Option<RateLimitWindow>,
-}
+    #[derive(Clone, PartialEq)]
+    struct RateLimitSnapshot {
+        limit_id: String,
+        limit_name: Option<String>,
+        primary: Option<RateLimitWindow>,
+        secondary: Option<RateLimitWindow>,
+    }
 
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RateLimitWindow {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) used_percent: f64,
-    pub(crate) window_duration_mins: Option<u64>,
-    /// Seconds since 1970 UTC.
-    pub(crate) resets_at: Option<i64>,
+    #[derive(Clone, PartialEq)]
+    struct RateLimitWindow {
+        used_percent: f64,
+        window_duration_mins: Option<u64>,
+        /// Seconds since 1970 UTC.
+        resets_at: Option<i64>,
+    }
 }

@@ -1,18 +1,15 @@
 //! `TurnError`: the content of the `error` notification and of a failed turn.
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::or_default;
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct TurnError {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) message: String,
-    /// A name, or an object of one name and its details.
-    pub(crate) codex_error_info: Value,
-    pub(crate) additional_details: Option<String>,
+lenient! {
+    #[derive(Clone)]
+    struct TurnError {
+        message: String,
+        /// A name, or an object of one name and its details.
+        codex_error_info: Value,
+        additional_details: Option<String>,
+    }
 }
 
 impl TurnError {
@@ -36,12 +33,10 @@ impl TurnError {
     }
 }
 
-/// `error`: progress when `will_retry`, else the reason of the failure that follows.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ErrorNotification {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) error: TurnError,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) will_retry: bool,
+lenient! {
+    /// `error`: progress when `will_retry`, else the reason of the failure that follows.
+    struct ErrorNotification {
+        error: TurnError,
+        will_retry: bool,
+    }
 }

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::or_default;
-
 #[derive(Debug, Serialize)]
 pub(crate) struct ModelListParams {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -19,26 +17,17 @@ pub(crate) struct ModelListResponse {
     pub(crate) next_cursor: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Model {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) model: String,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) description: String,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) hidden: bool,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) supported_reasoning_efforts: Vec<ReasoningEffortOption>,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) default_reasoning_effort: String,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) is_default: bool,
-}
+lenient! {
+    struct Model {
+        model: String,
+        description: String,
+        hidden: bool,
+        supported_reasoning_efforts: Vec<ReasoningEffortOption>,
+        default_reasoning_effort: String,
+        is_default: bool,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ReasoningEffortOption {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) reasoning_effort: String,
+    struct ReasoningEffortOption {
+        reasoning_effort: String,
+    }
 }

@@ -89,30 +89,23 @@ pub(crate) struct PermissionsRequestApprovalParams {
     pub(crate) permissions: Value,
 }
 
-/// Permissions requested beyond the sandbox.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RequestPermissionProfile {
-    pub(crate) network: Option<AdditionalNetworkPermissions>,
-    pub(crate) file_system: Option<AdditionalFileSystemPermissions>,
-}
+lenient! {
+    /// Permissions requested beyond the sandbox.
+    struct RequestPermissionProfile {
+        network: Option<AdditionalNetworkPermissions>,
+        file_system: Option<AdditionalFileSystemPermissions>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct AdditionalNetworkPermissions {
-    pub(crate) enabled: Option<bool>,
-}
+    struct AdditionalNetworkPermissions {
+        enabled: Option<bool>,
+    }
 
-/// Access to files: `read` and `write`, and `entries`, which repeats both and may add more.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct AdditionalFileSystemPermissions {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) read: Vec<String>,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) write: Vec<String>,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) entries: Vec<FileSystemSandboxEntry>,
+    /// Access to files: `read` and `write`, and `entries`, which repeats both and may add more.
+    struct AdditionalFileSystemPermissions {
+        read: Vec<String>,
+        write: Vec<String>,
+        entries: Vec<FileSystemSandboxEntry>,
+    }
 }
 
 #[derive(Debug, Deserialize)]

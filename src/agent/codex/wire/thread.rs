@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, from_value};
-
-use super::or_default;
 
 /// `thread/start`.
 #[derive(Debug, Serialize)]
@@ -53,20 +51,16 @@ pub(crate) struct ThreadResumeParams<'a> {
     pub(crate) exclude_turns: bool,
 }
 
-/// The response to both, as far as it is read.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ThreadResponse {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) thread: Thread,
-}
+lenient! {
+    /// The response to both, as far as it is read.
+    struct ThreadResponse {
+        thread: Thread,
+    }
 
-/// A thread; an empty id means none.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Thread {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) id: String,
+    /// A thread; an empty id means none.
+    struct Thread {
+        id: String,
+    }
 }
 
 /// `thread/inject_items`: raw items of the model's history.
@@ -84,36 +78,26 @@ pub(crate) struct ThreadParams<'a> {
     pub(crate) thread_id: &'a str,
 }
 
-/// `thread/tokenUsage/updated`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ThreadTokenUsageUpdatedNotification {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) token_usage: ThreadTokenUsage,
-}
+lenient! {
+    /// `thread/tokenUsage/updated`.
+    struct ThreadTokenUsageUpdatedNotification {
+        token_usage: ThreadTokenUsage,
+    }
 
-/// Counts of the whole thread and of its last model call.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ThreadTokenUsage {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) total: TokenUsageBreakdown,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) last: TokenUsageBreakdown,
-    pub(crate) model_context_window: Option<u64>,
-}
+    /// Counts of the whole thread and of its last model call.
+    struct ThreadTokenUsage {
+        total: TokenUsageBreakdown,
+        last: TokenUsageBreakdown,
+        model_context_window: Option<u64>,
+    }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct TokenUsageBreakdown {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) input_tokens: u64,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) cached_input_tokens: u64,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) output_tokens: u64,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) reasoning_output_tokens: u64,
+    #[derive(Clone, Copy)]
+    struct TokenUsageBreakdown {
+        input_tokens: u64,
+        cached_input_tokens: u64,
+        output_tokens: u64,
+        reasoning_output_tokens: u64,
+    }
 }
 
 pub(in crate::codex) fn thread_id(value: Value) -> Option<String> {

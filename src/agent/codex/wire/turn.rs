@@ -1,10 +1,9 @@
 //! `turn/…`: one prompt and its answer.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, from_value};
 
 use super::error::TurnError;
-use super::or_default;
 
 /// `turn/start`. The settings stay in force for later turns of the thread.
 #[derive(Debug, Serialize)]
@@ -61,40 +60,33 @@ pub(crate) struct TurnInterruptParams<'a> {
     pub(crate) turn_id: &'a str,
 }
 
-/// The response to `turn/start`, and the content of `turn/started` and `turn/completed`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct TurnResponse {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) turn: Turn,
+lenient! {
+    /// The response to `turn/start`, and the content of `turn/started` and `turn/completed`.
+    struct TurnResponse {
+        turn: Turn,
+    }
+
+    /// A turn; an empty id means none.
+    struct Turn {
+        id: String,
+        /// `inProgress`, `completed`, `interrupted`, `failed`.
+        status: String,
+        error: Option<TurnError>,
+    }
+
+    /// `turn/plan/updated`: the whole plan.
+    struct TurnPlanUpdatedNotification {
+        plan: Vec<TurnPlanStep>,
+    }
+
+    struct TurnPlanStep {
+        step: String,
+        /// `pending`, `inProgress`, `completed`.
+        status: String,
+    }
 }
 
-/// A turn; an empty id means none.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Turn {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) id: String,
-    /// `inProgress`, `completed`, `interrupted`, `failed`.
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) status: String,
-    pub(crate) error: Option<TurnError>,
-}
-
-/// `turn/plan/updated`: the whole plan.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct TurnPlanUpdatedNotification {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) plan: Vec<TurnPlanStep>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct TurnPlanStep {
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) step: String,
-    /// `pending`, `inProgress`, `completed`.
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) status: String,
+pub(in crate::codex) fn turn_id(value: Value) -> Option<String> {
+    let id = from_value::<TurnResponse>(value).ok()?.turn.id;
+    (!id.is_empty()).then_some(id)
 }
