@@ -79,7 +79,7 @@
 //!   code (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
 //! - **`execute_request`**: `jupyter/server.rs` receives, `kernel/channels.rs` queues, `kernel/handler.rs` takes it,
 //!   `kernel/execute.rs` submits it and follows the run through `kernel/event_mapper.rs` and `kernel/request_output.rs`
-//!   to `kernel/iopub.rs` and `jupyter/iopub.rs`.
+//!   to `jupyter/server.rs` and `jupyter/iopub.rs`.
 //!
 //! # Glossary
 //!

@@ -10,11 +10,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::comms::Comms;
-use super::iopub::Publisher;
 use super::messages;
 use super::stream_buffer::StreamBuffer;
 use crate::display::death_notice;
-use crate::jupyter::ClientRequest;
+use crate::jupyter::{ClientRequest, KernelServer};
 use crate::output::STDERR;
 use crate::session::{CellEvent, SessionEvent};
 
@@ -49,16 +48,16 @@ impl BackgroundOutput {
         self.printed.due(Instant::now())
     }
 
-    pub(super) async fn flush(&mut self, publisher: &Publisher) {
+    pub(super) async fn flush(&mut self, server: &KernelServer) {
         let parent = self.printed_by.as_deref().map(ClientRequest::header);
         for (name, text) in self.printed.take(Instant::now()) {
-            print(publisher, parent, name, &text).await;
+            print(server, parent, name, &text).await;
         }
     }
 
     pub(super) async fn publish(
         &mut self,
-        publisher: &Publisher,
+        server: &KernelServer,
         comms: &mut Comms,
         event: SessionEvent,
     ) {
@@ -76,39 +75,39 @@ impl BackgroundOutput {
         let identity = |request: &Option<Arc<ClientRequest>>| request.as_ref().map(Arc::as_ptr);
         let is_output = matches!(event, SessionEvent::Cell(CellEvent::Output { .. }));
         if !is_output || identity(&self.printed_by) != identity(&request) {
-            self.flush(publisher).await;
+            self.flush(server).await;
             self.printed_by.clone_from(&request);
         }
         match event {
             SessionEvent::Cell(CellEvent::Output { stream, bytes, .. }) => {
                 self.printed.push(stream, &bytes);
                 if self.printed.is_due(Instant::now()) {
-                    self.flush(publisher).await;
+                    self.flush(server).await;
                 }
             }
             SessionEvent::Cell(CellEvent::Display(display)) => {
                 let (kind, content) = messages::display_message(&display);
-                publisher.publish(parent, kind, content).await;
+                server.publish(parent, kind, content).await;
             }
             SessionEvent::Cell(CellEvent::Clear { wait }) => {
                 let content = json!({ "wait": wait });
-                publisher.publish(parent, "clear_output", content).await;
+                server.publish(parent, "clear_output", content).await;
             }
             SessionEvent::Cell(CellEvent::Comm(message)) => {
                 comms.on_message(&message);
-                publisher
+                server
                     .publish_message(parent, messages::comm_message(message, parent))
                     .await;
             }
             SessionEvent::Notice(notice) => {
                 let hints = notice.hints.iter().map(|hint| format!("  hint: {hint}\n"));
                 let text = format!("{}\n{}", notice.message, hints.collect::<String>());
-                print(publisher, parent, STDERR, &text).await;
+                print(server, parent, STDERR, &text).await;
             }
             SessionEvent::RuntimeDied { death, restarting } => {
                 comms.clear();
                 let notice = death_notice(&death.to_string(), restarting);
-                print(publisher, parent, STDERR, &format!("{}\n", notice.message)).await;
+                print(server, parent, STDERR, &format!("{}\n", notice.message)).await;
             }
             // No other event outside of runs has a message.
             SessionEvent::Cell(_)
@@ -122,8 +121,8 @@ impl BackgroundOutput {
     }
 }
 
-async fn print(publisher: &Publisher, parent: Option<&Value>, name: &str, text: &str) {
-    publisher
+async fn print(server: &KernelServer, parent: Option<&Value>, name: &str, text: &str) {
+    server
         .publish(parent, "stream", json!({"name": name, "text": text}))
         .await;
 }

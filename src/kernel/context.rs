@@ -6,15 +6,14 @@ use tokio::sync::mpsc::Receiver;
 
 use super::background_output::BackgroundOutput;
 use super::comms::Comms;
-use super::iopub::Publisher;
-use crate::jupyter::ClientRequest;
+use crate::jupyter::{ClientRequest, KernelServer};
 use crate::record::RecordHandle;
 use crate::session::{Run, SessionHandle};
 
 pub(super) struct SessionContext {
     pub(super) session: SessionHandle,
     pub(super) record: RecordHandle,
-    pub(super) publisher: Publisher,
+    pub(super) server: KernelServer,
     /// Events outside of runs.
     pub(super) background: Run,
     /// The `input_reply` messages.

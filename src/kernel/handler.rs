@@ -56,7 +56,7 @@ impl RequestHandler for SessionHandler {
         let SessionContext {
             background,
             background_output,
-            publisher,
+            server,
             comms,
             ..
         } = &mut self.0;
@@ -64,10 +64,10 @@ impl RequestHandler for SessionHandler {
             let due = background_output.due();
             tokio::select! {
                 event = background.next() => match event {
-                    Some(event) => background_output.publish(publisher, comms, event).await,
+                    Some(event) => background_output.publish(server, comms, event).await,
                     None => std::future::pending().await,
                 },
-                () = sleep_until(due) => background_output.flush(publisher).await,
+                () = sleep_until(due) => background_output.flush(server).await,
             }
         }
     }
@@ -76,14 +76,14 @@ impl RequestHandler for SessionHandler {
         let SessionContext {
             background,
             background_output,
-            publisher,
+            server,
             comms,
             ..
         } = &mut self.0;
         while let NextEvent::Event(event) = background.next_blocking(Some(Duration::ZERO)) {
-            background_output.publish(publisher, comms, *event).await;
+            background_output.publish(server, comms, *event).await;
         }
-        background_output.flush(publisher).await;
+        background_output.flush(server).await;
     }
 
     fn execution_count(&self) -> u32 {

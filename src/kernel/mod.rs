@@ -23,7 +23,6 @@ mod execute_request;
 mod handler;
 mod input_request;
 mod introspection;
-mod iopub;
 mod kernel_info;
 mod kernelspec;
 mod messages;
@@ -75,12 +74,12 @@ pub fn run(options: KernelOptions, file: &Path) -> Result<(), Report> {
     let session = options.session.clone();
     let interrupted = session.clone();
     let interrupt: InterruptFn = Arc::new(move || interrupted.interrupt());
-    let result = serve(file, options.parent, interrupt, |publisher, stdin| {
+    let result = serve(file, options.parent, interrupt, |server, stdin| {
         let info = SessionKernelInfo::new(options.python, options.session.clone());
         let context = SessionContext {
             session: options.session,
             record: options.record,
-            publisher,
+            server,
             background: options.background,
             stdin,
             comms: Comms::default(),
