@@ -14,12 +14,10 @@ pub(super) struct SessionContext {
     pub(super) session: SessionHandle,
     pub(super) record: RecordHandle,
     pub(super) server: KernelServer,
-    /// Events outside of runs.
-    pub(super) background: Run,
     /// The `input_reply` messages.
     pub(super) stdin: Receiver<ClientRequest>,
     pub(super) comms: Comms,
-    pub(super) background_output: BackgroundOutput,
+    pub(super) background: BackgroundOutput,
     /// The run before the first cell, until it was published.
     pub(super) startup: Option<Run>,
     /// Sessions of clients that print output as it arrives: those that asked for earlier inputs, as consoles do.

@@ -1,7 +1,7 @@
 //! Maps the events of one run to what is put out: the output of a cell, a prompt or a command, and the facts of its
 //! reply.
 //!
-//! In: session events. Out: [`Out`]s, which [`RequestOutput`](super::request_output::RequestOutput) sends in their
+//! In: session events. Out: [`Out`]s, which [`CellOutput`](super::cell_output::CellOutput) sends in their
 //! order, and a [`RunResult`]. Pure. Invariants: a failing cell of the agent does not fail the request, a refused
 //! command or prompt does.
 
@@ -401,11 +401,9 @@ mod tests {
         }
         let (rest, result) = mapper.finish(answer);
         let entry = |out: &Out| match out {
-            Out::Bytes(OutputStream::Stdout, bytes) => {
-                format!("> {}", String::from_utf8_lossy(bytes))
-            }
-            Out::Bytes(OutputStream::Stderr, bytes) => {
-                format!("! {}", String::from_utf8_lossy(bytes))
+            Out::Bytes(stream, bytes) => {
+                let mark = if *stream == OutputStream::Stderr { "!" } else { ">" };
+                format!("{mark} {}", String::from_utf8_lossy(bytes))
             }
             Out::Display(display) => {
                 format!(

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::cell_output::CellOutput;
 use super::channels::ExecuteReply;
 use super::context::SessionContext;
 use super::event_mapper::{EventMapper, RunResult, UserRequest};
 use super::execute_request::{ExecuteRequest, NO_CODE, flag};
 use super::input_request::{InputOutcome, InputRequest, InputTarget, discard_replies};
 use super::messages::{Failure, mime_data};
-use super::request_output::RequestOutput;
 use super::stream_buffer::sleep_until;
 use crate::display::LineQuestion;
 use crate::jupyter::{ClientRequest, IncomingMessage};
@@ -49,9 +49,7 @@ pub(super) async fn execute(
     });
     let mut result = publish_run(context, &run, request, options.silent).await;
     if let Some(line) = result.line {
-        context
-            .background_output
-            .remember_cell(line, Arc::clone(request));
+        context.background.remember_cell(line, Arc::clone(request));
     }
     let aborts_queue = result.failure.is_some() && options.stop_on_error;
     let content = match result.failure.take() {
@@ -103,10 +101,10 @@ pub(super) async fn publish_run(
         background,
         stdin,
         comms,
-        background_output,
         ..
     } = context;
-    let mut output = RequestOutput::new(server.clone(), Arc::clone(request), silent, is_console);
+    let parent = Some(Arc::clone(request));
+    let mut output = CellOutput::new(server.clone(), parent, silent, is_console);
     let mut mapper = EventMapper::new(request.message.text("code"), comms);
     let mut open_request: Option<InputRequest> = None;
     loop {
@@ -120,14 +118,13 @@ pub(super) async fn publish_run(
             None => {
                 output.send_due().await;
                 let due = output.due();
-                let background_due = background_output.due();
                 tokio::select! {
                     event = run.next() => match event {
                         Some(event) => event,
                         None => break,
                     },
-                    Some(event) = background.next() => {
-                        background_output.publish(server, mapper.comms(), event).await;
+                    event = background.next() => {
+                        background.publish(mapper.comms(), event).await;
                         continue;
                     }
                     Some(reply) = stdin.recv() => {
@@ -137,10 +134,6 @@ pub(super) async fn publish_run(
                         continue;
                     }
                     () = sleep_until(due), if due.is_some() => continue,
-                    () = sleep_until(background_due), if background_due.is_some() => {
-                        background_output.flush(server).await;
-                        continue;
-                    }
                 }
             }
         };
@@ -162,10 +155,9 @@ pub(super) async fn publish_run(
                     password,
                 }) => {
                     discard_replies(stdin);
-                    open_request = Some(InputRequest {
-                        id: output.request_input(&prompt, password).await,
-                        target: InputTarget::Line(call),
-                    });
+                    let id = output.request_input(&prompt, password).await;
+                    let target = InputTarget::Line(call);
+                    open_request = id.map(|id| InputRequest { id, target });
                 }
                 Some(UserRequest::Question(question)) => {
                     discard_replies(stdin);
@@ -173,7 +165,7 @@ pub(super) async fn publish_run(
                     let body = format!("{}\n", spoken.body());
                     output.print(OutputStream::Stdout, body.as_bytes()).await;
                     output.flush().await;
-                    open_request = Some(ask_question(spoken, &output).await);
+                    open_request = ask_question(spoken, &output).await;
                 }
             }
         }
@@ -190,18 +182,17 @@ pub(super) async fn publish_run(
     result
 }
 
-async fn ask_question(spoken: Box<LineQuestion>, output: &RequestOutput) -> InputRequest {
-    InputRequest {
-        id: output.request_input(&spoken.line(), spoken.secret()).await,
-        target: InputTarget::Question(spoken),
-    }
+async fn ask_question(spoken: Box<LineQuestion>, output: &CellOutput) -> Option<InputRequest> {
+    let id = output.request_input(&spoken.line(), spoken.secret()).await;
+    let target = InputTarget::Question(spoken);
+    id.map(|id| InputRequest { id, target })
 }
 
 /// Handles a reply; returns the next request where the question is asked again.
 async fn on_reply(
     outcome: InputOutcome,
     session: &SessionHandle,
-    output: &mut RequestOutput,
+    output: &mut CellOutput,
 ) -> Option<InputRequest> {
     match outcome {
         InputOutcome::Line(call, reply) => {
@@ -214,7 +205,7 @@ async fn on_reply(
             output.print(OutputStream::Stdout, line.as_bytes()).await;
             None
         }
-        InputOutcome::AskAgain(spoken) => Some(ask_question(spoken, output).await),
+        InputOutcome::AskAgain(spoken) => ask_question(spoken, output).await,
     }
 }
 

@@ -11,15 +11,15 @@ use tokio::time::Instant;
 use super::event_formatter::{EventFormatter, OutputPiece};
 use crate::agent::AgentEvent;
 use crate::jupyter::{ClientRequest, KernelServer};
+use crate::kernel::cell_output::CellOutput;
 use crate::kernel::messages::Failure;
-use crate::kernel::request_output::RequestOutput;
 use crate::output::MimeBundle;
 use crate::runtime::{DisplayData, OutputStream};
 use crate::session::{AnswerEvent, answer_event};
 use crate::text::escape::xml_text;
 
 pub(super) struct ClientOutput {
-    output: RequestOutput,
+    output: CellOutput,
     formatter: EventFormatter,
     /// Answers are shown as markdown in a display that is updated.
     markdown: bool,
@@ -33,7 +33,7 @@ impl ClientOutput {
         markdown: bool,
     ) -> Self {
         ClientOutput {
-            output: RequestOutput::new(server, Arc::clone(request), silent, !markdown),
+            output: CellOutput::new(server, Some(Arc::clone(request)), silent, !markdown),
             formatter: EventFormatter::default(),
             markdown,
         }
@@ -131,7 +131,10 @@ impl ClientOutput {
     /// Sends an `input_request` to the sender of the request; returns the id of the message.
     pub(super) async fn request_input(&mut self, prompt: &str, secret: bool) -> String {
         self.output.flush().await;
-        self.output.request_input(prompt, secret).await
+        self.output
+            .request_input(prompt, secret)
+            .await
+            .unwrap_or_default()
     }
 
     /// Ends the cell, with the failure if there was one.

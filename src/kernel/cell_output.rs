@@ -1,6 +1,7 @@
-//! The output of one request: printed text, displays, and an agent's answer in a display that is updated.
+//! The output of one request, or of what runs behind requests: printed text, displays, and an agent's answer in a
+//! display that is updated.
 //!
-//! In: what the events of a run put out ([`Out`]). Out: messages under the header of the request.
+//! In: what events put out ([`Out`]). Out: messages under the header of the request.
 //! Invariants: later output stands below earlier output; an answer is sent at the rate of [`Throttle`] and whole at
 //! its end; printed text is sent at intervals ([`StreamBuffer`]) and before every other message; a silent request
 //! publishes no output.
@@ -47,9 +48,10 @@ struct EarlierAnswer {
     changed: bool,
 }
 
-pub(super) struct RequestOutput {
+pub(super) struct CellOutput {
     server: KernelServer,
-    request: Arc<ClientRequest>,
+    /// `None`: nobody has asked for this output.
+    request: Option<Arc<ClientRequest>>,
     silent: bool,
     /// The client appends output and cannot replace any: answers are printed as they arrive.
     is_console: bool,
@@ -68,14 +70,14 @@ pub(super) struct RequestOutput {
     progress: Option<String>,
 }
 
-impl RequestOutput {
+impl CellOutput {
     pub(super) fn new(
         server: KernelServer,
-        request: Arc<ClientRequest>,
+        request: Option<Arc<ClientRequest>>,
         silent: bool,
         is_console: bool,
     ) -> Self {
-        RequestOutput {
+        CellOutput {
             server,
             request,
             silent,
@@ -120,23 +122,30 @@ impl RequestOutput {
     }
 
     /// Sends an `input_request` to the sender of the request; returns the id of the message.
-    pub(super) async fn request_input(&self, prompt: &str, password: bool) -> String {
-        self.server
-            .request_input(&self.request, prompt, password)
-            .await
+    pub(super) async fn request_input(&self, prompt: &str, password: bool) -> Option<String> {
+        let request = self.request.as_deref()?;
+        Some(self.server.request_input(request, prompt, password).await)
+    }
+
+    /// From now on, output belongs to this request.
+    pub(super) async fn set_request(&mut self, request: Option<Arc<ClientRequest>>) {
+        if self.request.as_ref().map(Arc::as_ptr) != request.as_ref().map(Arc::as_ptr) {
+            self.flush().await;
+            self.request = request;
+        }
     }
 
     /// Publishes a comm message of the interpreter, also for a silent request.
     async fn publish_comm(&mut self, message: CommMessage) {
         self.flush().await;
-        let parent = Some(self.request.header());
+        let parent = self.request.as_deref().map(ClientRequest::header);
         let message = messages::comm_message(message, parent);
         self.server.publish_message(parent, message).await;
     }
 
     pub(super) async fn publish(&self, kind: &str, content: Value) {
         if !self.silent && !self.muted {
-            let parent = Some(self.request.header());
+            let parent = self.request.as_deref().map(ClientRequest::header);
             self.server.publish(parent, kind, content).await;
         }
     }
