@@ -78,8 +78,8 @@
 //!   `session/tools/mod.rs`; `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the
 //!   code (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
 //! - **`execute_request`**: `jupyter/server.rs` receives, `kernel/channels.rs` queues, `kernel/handler.rs` takes it,
-//!   `kernel/execute.rs` submits it and follows the run through `kernel/event_mapper.rs` and `kernel/request_output.rs`
-//!   to `kernel/iopub.rs` and `jupyter/iopub.rs`.
+//!   `kernel/execute.rs` submits it and follows the run through `kernel/event_mapper.rs` and `kernel/cell_output.rs`
+//!   to `jupyter/server.rs` and `jupyter/iopub.rs`.
 //!
 //! # Glossary
 //!

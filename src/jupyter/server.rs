@@ -170,26 +170,66 @@ impl ClientRequest {
 }
 
 impl KernelServer {
-    /// Answers a request, on the channel of the message: the request's own, or `Stdin` for an input request to its
-    /// sender.
-    pub async fn reply(&self, request: &ClientRequest, message: OutgoingMessage) {
-        let reply = Reply {
-            identities: request.identities.clone(),
-            message: OutgoingMessage {
-                parent: Some(request.message.header.clone()),
-                ..message
-            },
-        };
-        // The task that sends lives as long as the runtime.
-        let _ = self.replies.send(reply).await;
+    /// Publishes to all clients, with this header as the parent.
+    pub async fn publish(&self, parent: Option<&Value>, kind: &str, content: Value) {
+        let message = OutgoingMessage::new(Channel::Iopub, kind, content);
+        self.publish_message(parent, message).await;
     }
 
-    /// Publishes to all clients, with this header as the parent.
-    pub async fn publish(&self, parent: Option<&Value>, message: OutgoingMessage) {
+    /// Publishes a message with its metadata and buffers.
+    pub async fn publish_message(&self, parent: Option<&Value>, message: OutgoingMessage) {
         let message = OutgoingMessage {
             parent: parent.cloned(),
             ..message
         };
+        // The task that sends lives as long as the runtime.
         let _ = self.published.send(Published(message)).await;
+    }
+
+    /// Publishes the execution state `busy` or `idle` for a request.
+    pub async fn publish_status(&self, request: &ClientRequest, state: &str) {
+        let content = json!({ "execution_state": state });
+        self.publish(Some(request.header()), "status", content)
+            .await;
+    }
+
+    /// Answers a request on its channel.
+    pub async fn reply(&self, request: &ClientRequest, content: Value) {
+        let kind = request.message.msg_type.replace("_request", "_reply");
+        self.send(request, request.message.channel, &kind, content)
+            .await;
+    }
+
+    /// Sends an `input_request` to the sender of `request`; returns the id of the message.
+    pub async fn request_input(
+        &self,
+        request: &ClientRequest,
+        prompt: &str,
+        password: bool,
+    ) -> String {
+        let content = json!({ "prompt": prompt, "password": password });
+        self.send(request, Channel::Stdin, "input_request", content)
+            .await
+    }
+
+    /// Sends a message to the sender of `request`; returns its id.
+    async fn send(
+        &self,
+        request: &ClientRequest,
+        channel: Channel,
+        kind: &str,
+        content: Value,
+    ) -> String {
+        let mut message = OutgoingMessage::new(channel, kind, content);
+        message.parent = Some(request.message.header.clone());
+        let id = message.id.clone();
+        let identities = request.identities.clone();
+        let reply = Reply {
+            identities,
+            message,
+        };
+        // The task that sends lives as long as the runtime.
+        let _ = self.replies.send(reply).await;
+        id
     }
 }

@@ -1,7 +1,7 @@
 //! An agent's answer as the markdown of a notebook, reasoning and tools folded.
 //!
 //! In: the events of an answer. Out: the answer so far as markdown, and as plain text for clients that show no
-//! markdown. Pure; `request_output` decides when it is sent. Invariants: the agent's text is not changed; the
+//! markdown. Pure; `cell_output` decides when it is sent. Invariants: the agent's text is not changed; the
 //! output of tools and commands stands in fences that it cannot end.
 
 use std::fmt::Write as _;

@@ -5,32 +5,37 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::{Value, json};
-use tokio::time::Instant;
-
+use super::cell_output::CellOutput;
 use super::comms::Comms;
-use super::iopub::Publisher;
-use super::messages;
-use super::stream_buffer::StreamBuffer;
+use super::event_mapper::EventMapper;
+use super::stream_buffer::sleep_until;
 use crate::display::death_notice;
-use crate::jupyter::ClientRequest;
-use crate::output::STDERR;
-use crate::session::{CellEvent, SessionEvent};
+use crate::jupyter::{ClientRequest, KernelServer};
+use crate::session::{CellEvent, NextEvent, Notice, Run, SessionEvent};
 
 /// The most cells whose requests are remembered.
 const MAX_CELLS: usize = 256;
 
-#[derive(Debug, Default)]
 pub(super) struct BackgroundOutput {
+    /// Events outside of runs.
+    run: Run,
     cells: VecDeque<(u32, Arc<ClientRequest>)>,
     last_request: Option<Arc<ClientRequest>>,
-    /// Printed text that was not sent yet, by the cell of `printed_by`.
-    printed: StreamBuffer,
-    printed_by: Option<Arc<ClientRequest>>,
+    output: CellOutput,
 }
 
 impl BackgroundOutput {
+    pub(super) fn new(run: Run, server: KernelServer) -> Self {
+        BackgroundOutput {
+            run,
+            cells: VecDeque::new(),
+            last_request: None,
+            output: CellOutput::new(server, None, false, false),
+        }
+    }
+
     /// Remembers that `request` ran the cell of this number.
     pub(super) fn remember_cell(&mut self, line: u32, request: Arc<ClientRequest>) {
         self.set_parent(Arc::clone(&request));
@@ -44,71 +49,51 @@ impl BackgroundOutput {
         self.last_request = Some(request);
     }
 
-    /// When the printed output is to be sent; `None`: there is none.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.printed.due(Instant::now())
-    }
-
-    pub(super) async fn flush(&mut self, publisher: &Publisher) {
-        let parent = self.printed_by.as_deref().map(ClientRequest::header);
-        for (name, text) in self.printed.take(Instant::now()) {
-            print(publisher, parent, name, &text).await;
+    /// Waits for an event; `None` when printed text is to be sent.
+    pub(super) async fn next(&self) -> Option<SessionEvent> {
+        tokio::select! {
+            Some(event) = self.run.next() => Some(event),
+            () = sleep_until(self.output.due()) => None,
         }
     }
 
-    pub(super) async fn publish(
-        &mut self,
-        publisher: &Publisher,
-        comms: &mut Comms,
-        event: SessionEvent,
-    ) {
+    /// Publishes the events that have happened.
+    pub(super) async fn flush(&mut self, comms: &mut Comms) {
+        while let NextEvent::Event(event) = self.run.next_blocking(Some(Duration::ZERO)) {
+            self.publish(comms, Some(*event)).await;
+        }
+        self.publish(comms, None).await;
+    }
+
+    /// Publishes an event, or the printed text.
+    pub(super) async fn publish(&mut self, comms: &mut Comms, event: Option<SessionEvent>) {
         let (request, event) = match event {
-            SessionEvent::Cell(CellEvent::Late { line, event }) => {
+            None => return self.output.flush().await,
+            Some(SessionEvent::Cell(CellEvent::Late { line, event })) => {
                 let known = self.cells.iter().rev().find(|(number, _)| *number == line);
-                let request = known
-                    .map(|(_, request)| request)
-                    .or(self.last_request.as_ref());
-                (request.cloned(), SessionEvent::Cell(*event))
+                let request = known.map(|(_, request)| request).cloned();
+                let request = request.or_else(|| self.last_request.clone());
+                (request, SessionEvent::Cell(*event))
             }
-            event => (self.last_request.clone(), event),
+            Some(event) => (self.last_request.clone(), event),
         };
-        let parent = request.as_deref().map(ClientRequest::header);
-        let identity = |request: &Option<Arc<ClientRequest>>| request.as_ref().map(Arc::as_ptr);
-        let is_output = matches!(event, SessionEvent::Cell(CellEvent::Output { .. }));
-        if !is_output || identity(&self.printed_by) != identity(&request) {
-            self.flush(publisher).await;
-            self.printed_by.clone_from(&request);
+        let is_printed = matches!(event, SessionEvent::Cell(CellEvent::Output { .. }));
+        if !is_printed {
+            self.output.flush().await;
         }
-        match event {
-            SessionEvent::Cell(CellEvent::Output { stream, bytes, .. }) => {
-                self.printed.push(stream, &bytes);
-                if self.printed.is_due(Instant::now()) {
-                    self.flush(publisher).await;
-                }
-            }
-            SessionEvent::Cell(CellEvent::Display(display)) => {
-                let (kind, content) = messages::display_message(&display);
-                publisher.publish(parent, kind, content).await;
-            }
-            SessionEvent::Cell(CellEvent::Clear { wait }) => {
-                let content = json!({ "wait": wait });
-                publisher.publish(parent, "clear_output", content).await;
-            }
-            SessionEvent::Cell(CellEvent::Comm(message)) => {
-                comms.on_message(&message);
-                publisher
-                    .publish_message(parent, messages::comm_message(message, parent))
-                    .await;
-            }
-            SessionEvent::Notice(notice) => {
-                let hints = notice.hints.iter().map(|hint| format!("  hint: {hint}\n"));
-                let text = format!("{}\n{}", notice.message, hints.collect::<String>());
-                print(publisher, parent, STDERR, &text).await;
-            }
+        self.output.set_request(request).await;
+        let event = match event {
+            SessionEvent::Cell(
+                CellEvent::Output { .. }
+                | CellEvent::Display(_)
+                | CellEvent::Clear { .. }
+                | CellEvent::Comm(_),
+            )
+            | SessionEvent::Notice(_) => event,
             SessionEvent::RuntimeDied { death, restarting } => {
                 comms.clear();
                 let notice = death_notice(&death.to_string(), restarting);
-                print(publisher, parent, STDERR, &format!("{}\n", notice.message)).await;
+                Notice::note(notice.message).into()
             }
             // No other event outside of runs has a message.
             SessionEvent::Cell(_)
@@ -117,13 +102,14 @@ impl BackgroundOutput {
             | SessionEvent::Question(_)
             | SessionEvent::End(_)
             | SessionEvent::Text(_)
-            | SessionEvent::After(_) => {}
+            | SessionEvent::After(_) => return,
+        };
+        for out in EventMapper::new("", comms).on(event, false) {
+            self.output.put(out).await;
+        }
+        match is_printed {
+            true => self.output.send_due().await,
+            false => self.output.flush().await,
         }
     }
-}
-
-async fn print(publisher: &Publisher, parent: Option<&Value>, name: &str, text: &str) {
-    publisher
-        .publish(parent, "stream", json!({"name": name, "text": text}))
-        .await;
 }

@@ -12,10 +12,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 
-use super::iopub::Publisher;
 use super::kernel_info::KernelInfo;
 use super::shutdown::{InterruptFn, Shutdown};
-use crate::jupyter::ClientRequest;
+use crate::jupyter::{ClientRequest, KernelServer};
 
 /// How long requests on their way are waited for when an input fails: clients send all cells at once, and the first
 /// may fail before the last has arrived.
@@ -49,7 +48,7 @@ pub(super) struct ExecuteReply {
 
 pub(super) struct ShellChannel<H, I> {
     handler: H,
-    publisher: Publisher,
+    server: KernelServer,
     info: I,
     requests: Receiver<ClientRequest>,
     queue: VecDeque<ClientRequest>,
@@ -66,14 +65,14 @@ struct Outcome {
 impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
     pub(super) fn new(
         handler: H,
-        publisher: Publisher,
+        server: KernelServer,
         info: I,
         requests: Receiver<ClientRequest>,
         shutdown: Shutdown,
     ) -> Self {
         ShellChannel {
             handler,
-            publisher,
+            server,
             info,
             requests,
             queue: VecDeque::new(),
@@ -85,10 +84,10 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
     pub(super) async fn serve(mut self) {
         while let Some(request) = self.next().await {
             let request = Arc::new(request);
-            self.publisher.publish_status(&request, "busy").await;
+            self.server.publish_status(&request, "busy").await;
             let outcome = self.dispatch(&request).await;
             self.handler.flush().await;
-            self.publisher.publish_status(&request, "idle").await;
+            self.server.publish_status(&request, "idle").await;
             for request in outcome.aborted {
                 self.abort(&request).await;
             }
@@ -116,12 +115,12 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
                     true => self.queued_inputs().await,
                     false => VecDeque::new(),
                 };
-                self.publisher.reply(request, reply.content).await;
+                self.server.reply(request, reply.content).await;
                 let exits = reply.exits;
                 return Outcome { exits, aborted };
             }
             "shutdown_request" => {
-                self.publisher.reply(request, shutdown_reply(request)).await;
+                self.server.reply(request, shutdown_reply(request)).await;
                 return Outcome {
                     exits: true,
                     ..Outcome::default()
@@ -131,7 +130,7 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
             _ => self.handler.handle(request).await,
         };
         if let Some(content) = content {
-            self.publisher.reply(request, content).await;
+            self.server.reply(request, content).await;
         }
         Outcome::default()
     }
@@ -151,15 +150,15 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
     }
 
     async fn abort(&mut self, request: &ClientRequest) {
-        self.publisher.publish_status(request, "busy").await;
+        self.server.publish_status(request, "busy").await;
         let content: Value = json!({
             "status": "aborted",
             "execution_count": self.handler.execution_count(),
             "user_expressions": {},
             "payload": [],
         });
-        self.publisher.reply(request, content).await;
-        self.publisher.publish_status(request, "idle").await;
+        self.server.reply(request, content).await;
+        self.server.publish_status(request, "idle").await;
     }
 }
 
@@ -167,7 +166,7 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
 pub(super) async fn serve_control(
     mut requests: Receiver<ClientRequest>,
     interrupt: InterruptFn,
-    publisher: Publisher,
+    server: KernelServer,
     info: impl KernelInfo,
     shutdown: Shutdown,
 ) {
@@ -176,22 +175,22 @@ pub(super) async fn serve_control(
         if kind == "interrupt_request" {
             // First, since publishing may have to wait for a client to read.
             interrupt();
-            publisher.reply(&request, json!({"status": "ok"})).await;
+            server.reply(&request, json!({"status": "ok"})).await;
         }
-        publisher.publish_status(&request, "busy").await;
+        server.publish_status(&request, "busy").await;
         match kind {
             "kernel_info_request" => {
                 let content = info.kernel_info().await;
-                publisher.reply(&request, content).await;
+                server.reply(&request, content).await;
             }
             "shutdown_request" => {
-                publisher.reply(&request, shutdown_reply(&request)).await;
+                server.reply(&request, shutdown_reply(&request)).await;
                 shutdown.request();
             }
             // The debugger is declared absent; an unknown request has no reply.
             _ => {}
         }
-        publisher.publish_status(&request, "idle").await;
+        server.publish_status(&request, "idle").await;
     }
 }
 

@@ -6,21 +6,18 @@ use tokio::sync::mpsc::Receiver;
 
 use super::background_output::BackgroundOutput;
 use super::comms::Comms;
-use super::iopub::Publisher;
-use crate::jupyter::ClientRequest;
+use crate::jupyter::{ClientRequest, KernelServer};
 use crate::record::RecordHandle;
 use crate::session::{Run, SessionHandle};
 
 pub(super) struct SessionContext {
     pub(super) session: SessionHandle,
     pub(super) record: RecordHandle,
-    pub(super) publisher: Publisher,
-    /// Events outside of runs.
-    pub(super) background: Run,
+    pub(super) server: KernelServer,
     /// The `input_reply` messages.
     pub(super) stdin: Receiver<ClientRequest>,
     pub(super) comms: Comms,
-    pub(super) background_output: BackgroundOutput,
+    pub(super) background: BackgroundOutput,
     /// The run before the first cell, until it was published.
     pub(super) startup: Option<Run>,
     /// Sessions of clients that print output as it arrives: those that asked for earlier inputs, as consoles do.

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::cell_output::CellOutput;
 use super::channels::ExecuteReply;
 use super::context::SessionContext;
 use super::event_mapper::{EventMapper, RunResult, UserRequest};
 use super::execute_request::{ExecuteRequest, NO_CODE, flag};
 use super::input_request::{InputOutcome, InputRequest, InputTarget, discard_replies};
 use super::messages::{Failure, mime_data};
-use super::request_output::RequestOutput;
 use super::stream_buffer::sleep_until;
 use crate::display::LineQuestion;
 use crate::jupyter::{ClientRequest, IncomingMessage};
@@ -49,9 +49,7 @@ pub(super) async fn execute(
     });
     let mut result = publish_run(context, &run, request, options.silent).await;
     if let Some(line) = result.line {
-        context
-            .background_output
-            .remember_cell(line, Arc::clone(request));
+        context.background.remember_cell(line, Arc::clone(request));
     }
     let aborts_queue = result.failure.is_some() && options.stop_on_error;
     let content = match result.failure.take() {
@@ -98,16 +96,16 @@ pub(super) async fn publish_run(
     let is_console = context.is_console(request);
     let allow_stdin = flag(&request.message, "allow_stdin", true);
     let SessionContext {
-        publisher,
+        server,
         session,
         background,
         stdin,
         comms,
-        background_output,
         ..
     } = context;
-    let output = RequestOutput::new(publisher, Arc::clone(request), silent, is_console);
-    let mut mapper = EventMapper::new(output, comms);
+    let parent = Some(Arc::clone(request));
+    let mut output = CellOutput::new(server.clone(), parent, silent, is_console);
+    let mut mapper = EventMapper::new(request.message.text("code"), comms);
     let mut open_request: Option<InputRequest> = None;
     loop {
         let event = match run.next_blocking(Some(Duration::ZERO)) {
@@ -118,86 +116,83 @@ pub(super) async fn publish_run(
         let event = match event {
             Some(event) => event,
             None => {
-                mapper.output.send_due().await;
-                let due = mapper.output.due();
-                let background_due = background_output.due();
+                output.send_due().await;
+                let due = output.due();
                 tokio::select! {
                     event = run.next() => match event {
                         Some(event) => event,
                         None => break,
                     },
-                    Some(event) = background.next() => {
-                        background_output.publish(publisher, mapper.comms(), event).await;
+                    event = background.next() => {
+                        background.publish(mapper.comms(), event).await;
                         continue;
                     }
                     Some(reply) = stdin.recv() => {
                         if let Some(open) = open_request.take_if(|open| open.is_answered_by(&reply)) {
-                            open_request = on_reply(open.resolve(&reply), session, &mut mapper).await;
+                            open_request = on_reply(open.resolve(&reply), session, &mut output).await;
                         }
                         continue;
                     }
                     () = sleep_until(due), if due.is_some() => continue,
-                    () = sleep_until(background_due), if background_due.is_some() => {
-                        background_output.flush(publisher).await;
-                        continue;
-                    }
                 }
             }
         };
-        match mapper.on(event).await {
-            None => {}
-            Some(UserRequest::Line { call, .. }) if !allow_stdin => {
-                session.reply_input(call, InputReply::Eof)
-            }
-            Some(UserRequest::Question(question)) if !allow_stdin => {
-                session.answer(question.id, Reply::Declined);
-            }
-            Some(UserRequest::Withdrawn(id)) => {
-                open_request.take_if(|open| open.is_question(id));
-            }
-            Some(UserRequest::Line {
-                call,
-                prompt,
-                password,
-            }) => {
-                discard_replies(stdin);
-                open_request = Some(InputRequest {
-                    id: mapper.output.request_input(&prompt, password).await,
-                    target: InputTarget::Line(call),
-                });
-            }
-            Some(UserRequest::Question(question)) => {
-                discard_replies(stdin);
-                let spoken = Box::new(LineQuestion::new(*question));
-                let body = format!("{}\n", spoken.body());
-                mapper.output.print(OutputStream::Stdout, &body).await;
-                mapper.output.flush().await;
-                open_request = Some(ask_question(spoken, &mut mapper).await);
+        for out in mapper.on(event, output.has_answer()) {
+            match output.put(out).await {
+                None => {}
+                Some(UserRequest::Line { call, .. }) if !allow_stdin => {
+                    session.reply_input(call, InputReply::Eof)
+                }
+                Some(UserRequest::Question(question)) if !allow_stdin => {
+                    session.answer(question.id, Reply::Declined);
+                }
+                Some(UserRequest::Withdrawn(id)) => {
+                    open_request.take_if(|open| open.is_question(id));
+                }
+                Some(UserRequest::Line {
+                    call,
+                    prompt,
+                    password,
+                }) => {
+                    discard_replies(stdin);
+                    let id = output.request_input(&prompt, password).await;
+                    let target = InputTarget::Line(call);
+                    open_request = id.map(|id| InputRequest { id, target });
+                }
+                Some(UserRequest::Question(question)) => {
+                    discard_replies(stdin);
+                    let spoken = Box::new(LineQuestion::new(*question));
+                    let body = format!("{}\n", spoken.body());
+                    output.print(OutputStream::Stdout, body.as_bytes()).await;
+                    output.flush().await;
+                    open_request = ask_question(spoken, &output).await;
+                }
             }
         }
-        mapper.output.send_due().await;
+        output.send_due().await;
     }
     if let Some(open_request) = open_request {
         open_request.cancel(session);
     }
-    mapper.finish().await
+    output.finish().await;
+    let (rest, result) = mapper.finish(output.answer_for_cells());
+    for out in rest {
+        output.put(out).await;
+    }
+    result
 }
 
-async fn ask_question(spoken: Box<LineQuestion>, mapper: &mut EventMapper<'_>) -> InputRequest {
-    InputRequest {
-        id: mapper
-            .output
-            .request_input(&spoken.line(), spoken.secret())
-            .await,
-        target: InputTarget::Question(spoken),
-    }
+async fn ask_question(spoken: Box<LineQuestion>, output: &CellOutput) -> Option<InputRequest> {
+    let id = output.request_input(&spoken.line(), spoken.secret()).await;
+    let target = InputTarget::Question(spoken);
+    id.map(|id| InputRequest { id, target })
 }
 
 /// Handles a reply; returns the next request where the question is asked again.
 async fn on_reply(
     outcome: InputOutcome,
     session: &SessionHandle,
-    mapper: &mut EventMapper<'_>,
+    output: &mut CellOutput,
 ) -> Option<InputRequest> {
     match outcome {
         InputOutcome::Line(call, reply) => {
@@ -206,13 +201,11 @@ async fn on_reply(
         }
         InputOutcome::Answered(question, reply, line) => {
             session.answer(question, reply);
-            mapper
-                .output
-                .print(OutputStream::Stdout, &format!("{line}\n"))
-                .await;
+            let line = format!("{line}\n");
+            output.print(OutputStream::Stdout, line.as_bytes()).await;
             None
         }
-        InputOutcome::AskAgain(spoken) => Some(ask_question(spoken, mapper).await),
+        InputOutcome::AskAgain(spoken) => ask_question(spoken, output).await,
     }
 }
 

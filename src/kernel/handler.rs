@@ -1,7 +1,6 @@
 //! The requests of the `ipycodex` kernel: cells, prompts and commands go to the session.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -9,10 +8,8 @@ use super::channels::{ExecuteReply, RequestHandler};
 use super::context::SessionContext;
 use super::execute::{execute, publish_run};
 use super::introspection;
-use super::stream_buffer::sleep_until;
 use crate::jupyter::{ClientRequest, parse_comm};
 use crate::runtime::RuntimeRequest;
-use crate::session::NextEvent;
 
 pub(super) struct SessionHandler(pub(super) SessionContext);
 
@@ -53,37 +50,15 @@ impl RequestHandler for SessionHandler {
     }
 
     async fn idle(&mut self) {
-        let SessionContext {
-            background,
-            background_output,
-            publisher,
-            comms,
-            ..
-        } = &mut self.0;
+        let context = &mut self.0;
         loop {
-            let due = background_output.due();
-            tokio::select! {
-                event = background.next() => match event {
-                    Some(event) => background_output.publish(publisher, comms, event).await,
-                    None => std::future::pending().await,
-                },
-                () = sleep_until(due) => background_output.flush(publisher).await,
-            }
+            let event = context.background.next().await;
+            context.background.publish(&mut context.comms, event).await;
         }
     }
 
     async fn flush(&mut self) {
-        let SessionContext {
-            background,
-            background_output,
-            publisher,
-            comms,
-            ..
-        } = &mut self.0;
-        while let NextEvent::Event(event) = background.next_blocking(Some(Duration::ZERO)) {
-            background_output.publish(publisher, comms, *event).await;
-        }
-        background_output.flush(publisher).await;
+        self.0.background.flush(&mut self.0.comms).await;
     }
 
     fn execution_count(&self) -> u32 {
@@ -96,7 +71,7 @@ async fn comm(context: &mut SessionContext, request: &Arc<ClientRequest>) {
         return;
     };
     context.comms.on_message(&message);
-    context.background_output.set_parent(Arc::clone(request));
+    context.background.set_parent(Arc::clone(request));
     // Comm messages have no reply; the wait ends when the interpreter has taken this one.
     drop(context.session.ask(RuntimeRequest::Comm(message)).await);
 }

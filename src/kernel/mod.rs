@@ -4,7 +4,7 @@
 //! In: the messages of any number of clients, on the sockets that a connection file names. Out: the events of the
 //! session as messages. Both kernels share `server`, with its `channels`, and differ in their handler of requests.
 //! `handler` is that of sessions: `execute` takes an input from its message to its reply, `event_mapper` maps
-//! events to messages, `request_output` is the output of one request, `answer` an agent's answer as markdown.
+//! events to messages, `cell_output` is the output of one request, `answer` an agent's answer as markdown.
 //! Protocol: version 5.5 of Jupyter's messaging, without its optional features. Invariants: every request is
 //! between `busy` and `idle`; a client ends the kernel by a `shutdown_request` only; the kernel ends when the
 //! process that started it is gone. Absent on purpose: the debugger; subshells, since the types of
@@ -14,6 +14,7 @@
 pub mod agentclient;
 mod answer;
 mod background_output;
+mod cell_output;
 mod channels;
 mod comms;
 mod context;
@@ -23,11 +24,9 @@ mod execute_request;
 mod handler;
 mod input_request;
 mod introspection;
-mod iopub;
 mod kernel_info;
 mod kernelspec;
 mod messages;
-mod request_output;
 mod server;
 mod shutdown;
 mod stream_buffer;
@@ -75,16 +74,15 @@ pub fn run(options: KernelOptions, file: &Path) -> Result<(), Report> {
     let session = options.session.clone();
     let interrupted = session.clone();
     let interrupt: InterruptFn = Arc::new(move || interrupted.interrupt());
-    let result = serve(file, options.parent, interrupt, |publisher, stdin| {
+    let result = serve(file, options.parent, interrupt, |server, stdin| {
         let info = SessionKernelInfo::new(options.python, options.session.clone());
         let context = SessionContext {
             session: options.session,
             record: options.record,
-            publisher,
-            background: options.background,
+            background: BackgroundOutput::new(options.background, server.clone()),
+            server,
             stdin,
             comms: Comms::default(),
-            background_output: BackgroundOutput::default(),
             startup: Some(options.startup),
             consoles: HashSet::new(),
         };

@@ -11,17 +11,16 @@ use serde_json::json;
 use tokio::sync::mpsc::Receiver;
 
 use super::channels::{RequestHandler, ShellChannel, serve_control};
-use super::iopub::Publisher;
 use super::kernel_info::KernelInfo;
 use super::shutdown::{InterruptFn, Shutdown, watch};
-use crate::jupyter::{ClientRequest, listen, read};
+use crate::jupyter::{ClientRequest, KernelServer, listen, read};
 use crate::text::report::Report;
 
 /// Time for the last messages to leave the sockets.
 const LINGER: Duration = Duration::from_millis(100);
 
 /// Serves all clients on the addresses of the connection file until the shutdown. `open` creates the handler from
-/// the publisher and the `input_reply` messages.
+/// the server and the `input_reply` messages.
 ///
 /// # Errors
 /// When the file is not a connection file, or its addresses are not available.
@@ -29,7 +28,7 @@ pub(super) fn serve<H: RequestHandler, I: KernelInfo + Clone>(
     file: &Path,
     parent: Option<u32>,
     interrupt: InterruptFn,
-    open: impl FnOnce(Publisher, Receiver<ClientRequest>) -> (H, I),
+    open: impl FnOnce(KernelServer, Receiver<ClientRequest>) -> (H, I),
 ) -> Result<(), Report> {
     let connection = read(file).map_err(|fault| {
         Report::failure(fault.to_string())
@@ -42,22 +41,21 @@ pub(super) fn serve<H: RequestHandler, I: KernelInfo + Clone>(
     let shutdown = Shutdown::default();
     watch(parent, interrupt.clone(), &shutdown)?;
     runtime.block_on(async {
-        let (host, requests) = listen(&connection).await.map_err(|error| {
+        let (server, requests) = listen(&connection).await.map_err(|error| {
             Report::failure(format!("the kernel cannot listen on {}: {error}", connection.ip))
                 .hint("another program may use a port that the connection file names; start the kernel anew")
         })?;
-        let publisher = Publisher(host);
         let starting = json!({"execution_state": "starting"});
-        publisher.publish(None, "status", starting).await;
-        let (handler, info) = open(publisher.clone(), requests.stdin);
+        server.publish(None, "status", starting).await;
+        let (handler, info) = open(server.clone(), requests.stdin);
         let shell = ShellChannel::new(
             handler,
-            publisher.clone(),
+            server.clone(),
             info.clone(),
             requests.shell,
             shutdown.clone(),
         );
-        let control = serve_control(requests.control, interrupt, publisher, info, shutdown.clone());
+        let control = serve_control(requests.control, interrupt, server, info, shutdown.clone());
         let end = async {
             shutdown.requested().await;
             tokio::time::sleep(LINGER).await;

@@ -10,31 +10,30 @@ use tokio::time::Instant;
 
 use super::event_formatter::{EventFormatter, OutputPiece};
 use crate::agent::AgentEvent;
-use crate::jupyter::ClientRequest;
-use crate::kernel::iopub::Publisher;
+use crate::jupyter::{ClientRequest, KernelServer};
+use crate::kernel::cell_output::CellOutput;
 use crate::kernel::messages::Failure;
-use crate::kernel::request_output::{RequestOutput, image_bundle};
 use crate::output::MimeBundle;
 use crate::runtime::{DisplayData, OutputStream};
 use crate::session::{AnswerEvent, answer_event};
 use crate::text::escape::xml_text;
 
-pub(super) struct ClientOutput<'a> {
-    output: RequestOutput<'a>,
+pub(super) struct ClientOutput {
+    output: CellOutput,
     formatter: EventFormatter,
     /// Answers are shown as markdown in a display that is updated.
     markdown: bool,
 }
 
-impl<'a> ClientOutput<'a> {
+impl ClientOutput {
     pub(super) fn new(
-        publisher: &'a Publisher,
+        server: KernelServer,
         request: &Arc<ClientRequest>,
         silent: bool,
         markdown: bool,
     ) -> Self {
         ClientOutput {
-            output: RequestOutput::new(publisher, Arc::clone(request), silent, !markdown),
+            output: CellOutput::new(server, Some(Arc::clone(request)), silent, !markdown),
             formatter: EventFormatter::default(),
             markdown,
         }
@@ -100,11 +99,7 @@ impl<'a> ClientOutput<'a> {
                         .await
                 }
                 OutputPiece::Fold(summary, text) => self.fold(&summary, &text).await,
-                OutputPiece::Picture(url) => {
-                    if let Some(bundle) = image_bundle(&url) {
-                        self.output.display(&DisplayData::new(bundle)).await;
-                    }
-                }
+                OutputPiece::Picture(url) => self.output.picture(&url).await,
             }
         }
     }
@@ -136,7 +131,10 @@ impl<'a> ClientOutput<'a> {
     /// Sends an `input_request` to the sender of the request; returns the id of the message.
     pub(super) async fn request_input(&mut self, prompt: &str, secret: bool) -> String {
         self.output.flush().await;
-        self.output.request_input(prompt, secret).await
+        self.output
+            .request_input(prompt, secret)
+            .await
+            .unwrap_or_default()
     }
 
     /// Ends the cell, with the failure if there was one.

@@ -33,7 +33,7 @@ fn refused<T>(text: impl Into<String>) -> Result<T, CommandError> {
 /// A command that failed, or was interrupted.
 pub(super) async fn run_command(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
     order: ClientCommand,
 ) -> Said {
     match order {
@@ -172,11 +172,7 @@ pub(super) async fn run_command(
 
 /// Passes the current servers to the open session; a session that was not used yet is replaced. Returns the
 /// sentence that reports this, `unopened` where no session is open.
-async fn applied(
-    context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
-    unopened: &str,
-) -> Said {
+async fn applied(context: &mut AgentContext, output: &mut ClientOutput, unopened: &str) -> Said {
     let Some(session) = context.connection.session.clone().filter(|it| it.open) else {
         return Ok(unopened.to_owned());
     };
@@ -204,7 +200,7 @@ fn known(context: &AgentContext, name: &str) -> Option<ListedServer> {
     all.into_iter().find(|known| known.server.name == name)
 }
 
-async fn remove(context: &mut AgentContext, output: &mut ClientOutput<'_>, name: &str) -> Said {
+async fn remove(context: &mut AgentContext, output: &mut ClientOutput, name: &str) -> Said {
     if context.servers.remove(name) {
         let ending = applied(context, output, "").await?;
         return Ok(ended(format!("Removed MCP server '{name}'"), &ending));
@@ -300,7 +296,7 @@ fn about_session(context: &AgentContext) -> String {
 
 async fn new_session(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
     cwd: Option<String>,
 ) -> Said {
     let own = context.config.cwd();
@@ -319,7 +315,7 @@ async fn new_session(
     Ok(format!("Created new session with working directory: {cwd}"))
 }
 
-async fn sessions(context: &mut AgentContext, output: &mut ClientOutput<'_>) -> Said {
+async fn sessions(context: &mut AgentContext, output: &mut ClientOutput) -> Said {
     ensure_session(context, output).await?;
     let agent = context.connection.agent(&context.config);
     let told = agent.look_up(Lookup::Sessions);

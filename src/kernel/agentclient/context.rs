@@ -11,11 +11,10 @@ use super::connection::AgentConnection;
 use super::input_history::InputHistory;
 use super::mcp_servers::{CodexServers, McpServers};
 use super::permissions::Permissions;
-use crate::jupyter::ClientRequest;
-use crate::kernel::iopub::Publisher;
+use crate::jupyter::{ClientRequest, KernelServer};
 
 pub(super) struct AgentContext {
-    pub(super) publisher: Publisher,
+    pub(super) server: KernelServer,
     /// The `input_reply` messages.
     pub(super) stdin: Receiver<ClientRequest>,
     pub(super) stop: StopReceiver,

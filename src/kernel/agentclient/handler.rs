@@ -66,17 +66,17 @@ impl RequestHandler for AgentHandler {
             self.0.line += 1;
             self.0.history.add(self.0.line, &wish.code);
         }
-        let publisher = self.0.publisher.clone();
+        let server = self.0.server.clone();
         if !wish.silent {
             let content = json!({"code": wish.code, "execution_count": self.0.line});
-            publisher
+            server
                 .publish(Some(request.header()), "execute_input", content)
                 .await;
         }
         let mut outcome = Ok(());
         for part in parts {
             let markdown = self.0.config.shows_markdown();
-            let mut output = ClientOutput::new(&publisher, request, wish.silent, markdown);
+            let mut output = ClientOutput::new(server.clone(), request, wish.silent, markdown);
             outcome = match part {
                 CellPart::Command(line) => self.command(&mut output, &line).await,
                 CellPart::Prompt(text) => self.prompt(&mut output, &text, wish.allow_stdin).await,
@@ -101,10 +101,7 @@ impl RequestHandler for AgentHandler {
                 // This kernel takes no part in comms, so each new one is closed.
                 let content = json!({"comm_id": message.text("comm_id"), "data": {}});
                 let parent = Some(request.header());
-                self.0
-                    .publisher
-                    .publish(parent, "comm_close", content)
-                    .await;
+                self.0.server.publish(parent, "comm_close", content).await;
                 return None;
             }
             // An unknown request has no reply, as in all kernels.
@@ -127,7 +124,7 @@ impl RequestHandler for AgentHandler {
 }
 
 impl AgentHandler {
-    async fn command(&mut self, output: &mut ClientOutput<'_>, line: &str) -> Result<(), Failure> {
+    async fn command(&mut self, output: &mut ClientOutput, line: &str) -> Result<(), Failure> {
         let said = match syntax::parse_command(line) {
             Ok(order) => run_command(&mut self.0, output, order).await,
             Err(why) => Err(CommandError::Said(why)),
@@ -144,7 +141,7 @@ impl AgentHandler {
 
     async fn prompt(
         &mut self,
-        output: &mut ClientOutput<'_>,
+        output: &mut ClientOutput,
         text: &str,
         asks: bool,
     ) -> Result<(), Failure> {
@@ -166,7 +163,7 @@ impl AgentHandler {
     }
 
     /// Prints the failure of a turn; returns it as the failure of the request.
-    async fn failed(&mut self, output: &mut ClientOutput<'_>, cut: TurnError) -> Failure {
+    async fn failed(&mut self, output: &mut ClientOutput, cut: TurnError) -> Failure {
         let failure = match cut {
             TurnError::Interrupted => {
                 return Failure::new("KeyboardInterrupt", "the agent was stopped");

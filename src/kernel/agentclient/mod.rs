@@ -59,9 +59,9 @@ pub fn run(
     let parent = parent.and_then(|id| id.parse().ok());
     let (sender, stop) = stop_channel();
     let interrupt: InterruptFn = Arc::new(move || sender.send());
-    serve(file, parent, interrupt, |publisher, stdin| {
+    serve(file, parent, interrupt, |server, stdin| {
         let context = AgentContext {
-            publisher,
+            server,
             stdin,
             stop,
             cwd: config.cwd(),

@@ -37,7 +37,7 @@ struct OpenQuestion {
 /// When the turn was interrupted or has failed.
 pub(super) async fn prompt(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
     text: &str,
     asks: bool,
 ) -> Result<(), TurnError> {
@@ -67,11 +67,7 @@ pub(super) async fn prompt(
 }
 
 /// A prompt unchanged, followed by the files that it names.
-async fn input(
-    context: &AgentContext,
-    output: &mut ClientOutput<'_>,
-    text: &str,
-) -> Vec<InputPart> {
+async fn input(context: &AgentContext, output: &mut ClientOutput, text: &str) -> Vec<InputPart> {
     let (cwd, home) = (context.cwd.clone(), context.config.home());
     let prompt = text.to_owned();
     let read = tokio::task::spawn_blocking(move || read_attachments(&prompt, &cwd, home));
@@ -88,7 +84,7 @@ async fn input(
 /// Opens a session where none is open: the last one, if the agent still has it.
 pub(super) async fn ensure_session(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
 ) -> Result<(), TurnError> {
     if context.connection.is_connected() {
         return Ok(());
@@ -109,7 +105,7 @@ pub(super) async fn ensure_session(
 /// Opens this session, or a new one.
 pub(super) async fn open_session(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
     id: Option<String>,
 ) -> Result<(), TurnError> {
     let codex = context.codex_servers();
@@ -123,7 +119,7 @@ pub(super) async fn open_session(
 /// Opens a session with these servers, or passes them to one that is open.
 pub(super) async fn set_session(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
     id: Option<String>,
     servers: Vec<McpServer>,
 ) -> Result<(), TurnError> {
@@ -147,7 +143,7 @@ pub(super) async fn set_session(
 /// Follows a turn to its end; returns the id of its session.
 async fn follow(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
     wanted: TurnRequest,
     asks: bool,
 ) -> Result<Option<String>, TurnError> {
@@ -256,7 +252,7 @@ fn reply(
 
 async fn ask_next(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
     waiting: &mut Vec<AgentQuestion>,
 ) -> Option<OpenQuestion> {
     if waiting.is_empty() {
@@ -278,7 +274,7 @@ async fn ask_next(
     Some(OpenQuestion { asked, question })
 }
 
-async fn put(output: &mut ClientOutput<'_>, spoken: Box<LineQuestion>) -> InputRequest {
+async fn put(output: &mut ClientOutput, spoken: Box<LineQuestion>) -> InputRequest {
     InputRequest {
         id: output.request_input(&spoken.line(), spoken.secret()).await,
         target: InputTarget::Question(spoken),
@@ -288,7 +284,7 @@ async fn put(output: &mut ClientOutput<'_>, spoken: Box<LineQuestion>) -> InputR
 /// Handles a reply of the user; returns the question if it is still open.
 async fn heard(
     context: &mut AgentContext,
-    output: &mut ClientOutput<'_>,
+    output: &mut ClientOutput,
     turn: TurnId,
     open: OpenQuestion,
     typed: &ClientRequest,

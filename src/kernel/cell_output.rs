@@ -1,6 +1,7 @@
-//! The output of one request: printed text, displays, and an agent's answer in a display that is updated.
+//! The output of one request, or of what runs behind requests: printed text, displays, and an agent's answer in a
+//! display that is updated.
 //!
-//! In: events of a run, as text, displays and pieces of an answer. Out: messages under the header of the request.
+//! In: what events put out ([`Out`]). Out: messages under the header of the request.
 //! Invariants: later output stands below earlier output; an answer is sent at the rate of [`Throttle`] and whole at
 //! its end; printed text is sent at intervals ([`StreamBuffer`]) and before every other message; a silent request
 //! publishes no output.
@@ -12,10 +13,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::iopub::Publisher;
+use super::event_mapper::{Out, UserRequest};
 use super::messages;
 use super::stream_buffer::StreamBuffer;
-use crate::jupyter::{ClientRequest, unique_id};
+use crate::jupyter::{ClientRequest, KernelServer, unique_id};
 use crate::output::MimeBundle;
 use crate::runtime::{CommMessage, DisplayData, OutputStream};
 use crate::session::AnswerEvent;
@@ -47,9 +48,10 @@ struct EarlierAnswer {
     changed: bool,
 }
 
-pub(super) struct RequestOutput<'a> {
-    publisher: &'a Publisher,
-    request: Arc<ClientRequest>,
+pub(super) struct CellOutput {
+    server: KernelServer,
+    /// `None`: nobody has asked for this output.
+    request: Option<Arc<ClientRequest>>,
     silent: bool,
     /// The client appends output and cannot replace any: answers are printed as they arrive.
     is_console: bool,
@@ -68,15 +70,15 @@ pub(super) struct RequestOutput<'a> {
     progress: Option<String>,
 }
 
-impl<'a> RequestOutput<'a> {
+impl CellOutput {
     pub(super) fn new(
-        publisher: &'a Publisher,
-        request: Arc<ClientRequest>,
+        server: KernelServer,
+        request: Option<Arc<ClientRequest>>,
         silent: bool,
         is_console: bool,
     ) -> Self {
-        RequestOutput {
-            publisher,
+        CellOutput {
+            server,
             request,
             silent,
             is_console,
@@ -92,36 +94,60 @@ impl<'a> RequestOutput<'a> {
         }
     }
 
-    pub(super) fn code(&self) -> &str {
-        self.request.message.text("code")
+    /// Sends what an event puts out; returns the request to the user in it.
+    pub(super) async fn put(&mut self, out: Out) -> Option<UserRequest> {
+        match out {
+            Out::Bytes(stream, bytes) => self.print(stream, &bytes).await,
+            Out::Display(display) => self.display(&display).await,
+            Out::Answer(event) => self.on_answer(event).await,
+            Out::EndAnswer => self.end_answer().await,
+            Out::Progress(text) => self.publish_progress(&text).await,
+            Out::Comm(message) => self.publish_comm(message).await,
+            Out::Flush => self.flush().await,
+            Out::Message(kind, content) => self.publish(kind, content).await,
+            Out::Error(content) => {
+                self.end_answer().await;
+                self.flush().await;
+                let muted = std::mem::replace(&mut self.muted, false);
+                self.publish("error", content).await;
+                self.muted = muted;
+            }
+            Out::Mute(muted) => {
+                self.flush().await;
+                self.muted = muted;
+            }
+            Out::Ask(request) => return Some(request),
+        }
+        None
     }
 
     /// Sends an `input_request` to the sender of the request; returns the id of the message.
-    pub(super) async fn request_input(&self, prompt: &str, password: bool) -> String {
-        self.publisher
-            .request_input(&self.request, prompt, password)
-            .await
+    pub(super) async fn request_input(&self, prompt: &str, password: bool) -> Option<String> {
+        let request = self.request.as_deref()?;
+        Some(self.server.request_input(request, prompt, password).await)
+    }
+
+    /// From now on, output belongs to this request.
+    pub(super) async fn set_request(&mut self, request: Option<Arc<ClientRequest>>) {
+        if self.request.as_ref().map(Arc::as_ptr) != request.as_ref().map(Arc::as_ptr) {
+            self.flush().await;
+            self.request = request;
+        }
     }
 
     /// Publishes a comm message of the interpreter, also for a silent request.
-    pub(super) async fn publish_comm(&mut self, message: CommMessage) {
+    async fn publish_comm(&mut self, message: CommMessage) {
         self.flush().await;
-        let parent = Some(self.request.header());
+        let parent = self.request.as_deref().map(ClientRequest::header);
         let message = messages::comm_message(message, parent);
-        self.publisher.publish_message(parent, message).await;
+        self.server.publish_message(parent, message).await;
     }
 
     pub(super) async fn publish(&self, kind: &str, content: Value) {
         if !self.silent && !self.muted {
-            let parent = Some(self.request.header());
-            self.publisher.publish(parent, kind, content).await;
+            let parent = self.request.as_deref().map(ClientRequest::header);
+            self.server.publish(parent, kind, content).await;
         }
-    }
-
-    /// Stops or resumes publishing; returns the state before.
-    pub(super) async fn set_muted(&mut self, muted: bool) -> bool {
-        self.flush().await;
-        std::mem::replace(&mut self.muted, muted)
     }
 
     /// When the next output is to be sent; `None`: there is none.
@@ -157,10 +183,10 @@ impl<'a> RequestOutput<'a> {
         }
     }
 
-    /// Prints a text of our own, below the answer.
-    pub(super) async fn print(&mut self, stream: OutputStream, text: &str) {
+    /// Prints below the answer.
+    pub(super) async fn print(&mut self, stream: OutputStream, bytes: &[u8]) {
         self.end_answer().await;
-        self.write(stream, text.as_bytes()).await;
+        self.write(stream, bytes).await;
     }
 
     pub(super) async fn write(&mut self, stream: OutputStream, bytes: &[u8]) {
@@ -171,7 +197,7 @@ impl<'a> RequestOutput<'a> {
     }
 
     /// Sends the current state of the answers that have changed.
-    pub(super) async fn publish_answer(&mut self) {
+    async fn publish_answer(&mut self) {
         for earlier in self.earlier.iter().filter(|earlier| earlier.changed) {
             self.throttle.sent(Instant::now());
             let content = answer_display(&earlier.answer, &earlier.display);
@@ -196,7 +222,7 @@ impl<'a> RequestOutput<'a> {
     }
 
     /// Shows the progress of a cell in place of the progress before.
-    pub(super) async fn publish_progress(&mut self, text: &str) {
+    async fn publish_progress(&mut self, text: &str) {
         self.flush().await;
         let kind = match self.progress {
             Some(_) => "update_display_data",
@@ -241,22 +267,10 @@ impl<'a> RequestOutput<'a> {
         self.publish(kind, content).await;
     }
 
-    pub(super) async fn display_markdown(&mut self, markdown: String, plain: String) {
-        let bundle = MimeBundle::new(vec![
-            ("text/markdown".into(), markdown.into()),
-            ("text/plain".into(), plain.into()),
-        ]);
-        self.display(&DisplayData::new(bundle)).await;
-    }
-
     pub(super) async fn on_answer(&mut self, event: AnswerEvent) {
         self.flush_before_answer().await;
         match event {
-            AnswerEvent::Picture(url) => {
-                if let Some(bundle) = image_bundle(&url) {
-                    self.display(&DisplayData::new(bundle)).await;
-                }
-            }
+            AnswerEvent::Picture(url) => self.picture(&url).await,
             event if self.is_console => self.print_answer(event).await,
             event => {
                 let expects = |earlier: &&mut EarlierAnswer| earlier.answer.expects(&event);
@@ -268,6 +282,21 @@ impl<'a> RequestOutput<'a> {
                 }
             }
         }
+    }
+
+    /// Shows a picture from its `data:` URL.
+    pub(super) async fn picture(&mut self, url: &str) {
+        let Some((mime, data)) = url
+            .strip_prefix("data:")
+            .and_then(|url| url.split_once(";base64,"))
+        else {
+            return;
+        };
+        let bundle = MimeBundle::new(vec![
+            (mime.to_owned(), data.into()),
+            ("text/plain".to_owned(), format!("[{mime}]").into()),
+        ]);
+        self.display(&DisplayData::new(bundle)).await;
     }
 
     async fn flush_before_answer(&mut self) {
@@ -301,20 +330,17 @@ impl<'a> RequestOutput<'a> {
             },
             _ => return,
         };
-        self.print(OutputStream::Stderr, &format!("{line}\n")).await;
+        let line = format!("{line}\n");
+        self.print(OutputStream::Stderr, line.as_bytes()).await;
     }
 
-    /// True if the client has cells, so that one can be added.
-    pub(super) fn has_cells(&self) -> bool {
-        !self.is_console
+    /// The text of the answers so far; `None` for a console, which has no cells to put code into.
+    pub(super) fn answer_for_cells(&self) -> Option<&str> {
+        (!self.is_console).then_some(&self.answer_text)
     }
 
-    pub(super) fn answer_text(&self) -> &str {
-        &self.answer_text
-    }
-
-    pub(super) fn has_no_answer(&self) -> bool {
-        self.answer_text.is_empty() && self.answer.is_empty()
+    pub(super) fn has_answer(&self) -> bool {
+        !self.answer_text.is_empty() || !self.answer.is_empty()
     }
 
     pub(super) async fn finish(&mut self) {
@@ -330,14 +356,6 @@ fn answer_display(answer: &Answer, display: &str) -> Value {
         "metadata": {},
         "transient": {"display_id": display},
     })
-}
-
-pub(super) fn image_bundle(url: &str) -> Option<MimeBundle> {
-    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    Some(MimeBundle::new(vec![
-        (mime.to_owned(), data.into()),
-        ("text/plain".to_owned(), format!("[{mime}]").into()),
-    ]))
 }
 
 #[cfg(test)]
