@@ -29,6 +29,7 @@ mod interruptions;
 mod keyboard_reader;
 mod keys;
 mod layout;
+mod list;
 mod options;
 mod paint_capture;
 mod panel;

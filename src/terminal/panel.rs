@@ -30,6 +30,23 @@ pub(super) struct PanelFrame {
     pub(super) cursor: Option<(usize, usize)>,
 }
 
+impl PanelFrame {
+    /// Returns `rows` rows: `lines` from the top, `help` at the bottom.
+    pub(super) fn new(
+        mut lines: Vec<Line>,
+        help: Vec<Line>,
+        rows: usize,
+        cursor: (usize, usize),
+    ) -> Self {
+        lines.resize(rows.saturating_sub(help.len()), Line::default());
+        lines.extend(help);
+        PanelFrame {
+            lines,
+            cursor: Some(cursor),
+        }
+    }
+}
+
 pub(super) struct Panel<'a> {
     screen: &'a Screen,
     /// Left before the mode is restored.
@@ -76,11 +93,29 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    /// Returns the next key, paste or resize; `None` when `patience` ends before.
+    /// Returns the next key, paste or resize, and reads on with `more` until there is one; `None` when what was read
+    /// has to be shown. `more` returns whether it has, or `None` when there is nothing left to read.
     ///
     /// # Errors
-    /// Fails when the terminal cannot be read.
-    pub(super) fn next(&self, patience: Option<Duration>) -> Result<Option<Event>, Report> {
+    /// Fails when the terminal cannot be read, and as `more` does.
+    pub(super) fn next_or(
+        &self,
+        mut more: impl FnMut() -> Result<Option<bool>, Report>,
+    ) -> Result<Option<Event>, Report> {
+        loop {
+            if let Some(event) = self.next(Some(Duration::ZERO))? {
+                return Ok(Some(event));
+            }
+            match more()? {
+                None => return self.next(None),
+                Some(true) => return Ok(None),
+                Some(false) => {}
+            }
+        }
+    }
+
+    /// Returns the next key, paste or resize; `None` when `patience` ends before.
+    fn next(&self, patience: Option<Duration>) -> Result<Option<Event>, Report> {
         loop {
             if self.mode.0.is_some_and(TerminalGuard::take_interrupt) {
                 return Ok(Some(ctrl_c()));
