@@ -12,8 +12,8 @@ use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
 use tokio::sync::oneshot;
 
 use crate::runtime::{Completion, RuntimeReply, RuntimeRequest};
+use crate::terminal::complete::below::{MenuState, locked};
 use crate::terminal::complete::found::FoundCompletion;
-use crate::terminal::complete::menu_state::{MenuState, locked};
 use crate::terminal::complete::rules::{CompletionSource, Keep, source};
 use crate::terminal::complete::sources::Sources;
 use crate::terminal::complete::wait::{AnswerPoll, poll_answer, wait_briefly};

@@ -8,6 +8,7 @@
 //!
 //! Absent on purpose: the interpreter's knowledge, and keys (`terminal::keys` binds them).
 
+mod below;
 mod code_context;
 mod completer;
 mod doc;
@@ -15,7 +16,6 @@ mod files;
 mod found;
 mod lookup;
 mod menu;
-mod menu_state;
 mod question;
 mod rules;
 mod sources;
@@ -30,10 +30,10 @@ use reedline::{Reedline, ReedlineEvent, ReedlineMenu};
 
 use crate::terminal::editor_wait::{EditorWait, WaitingCompleter};
 use crate::terminal::snapshot::SharedSnapshot;
+use below::{DOC, MENU, MenuState};
 use completer::TabCompleter;
 use doc::DocMenu;
 use menu::CompletionMenu;
-use menu_state::{DOC, MENU, MenuState};
 pub(super) use sources::Sources;
 
 /// Returns the event of Tab: indents in white space, completes elsewhere, moves on in an open menu.
