@@ -13,10 +13,8 @@ use tokio::sync::oneshot;
 
 use crate::runtime::{Completion, RuntimeReply, RuntimeRequest};
 use crate::terminal::complete::below::{MenuState, locked};
-use crate::terminal::complete::found::FoundCompletion;
-use crate::terminal::complete::rules::{CompletionSource, Keep, source};
-use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{AnswerPoll, poll_answer, wait_briefly};
+use crate::terminal::complete::rules::{CompletionSource, FoundCompletion, Keep, source};
+use crate::terminal::complete::sources::{AnswerPoll, Sources, poll_answer, wait_briefly};
 use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::editable;
 use crate::text::escape::visible;

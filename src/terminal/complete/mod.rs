@@ -3,7 +3,7 @@
 //! `rules` chooses the source from the text; `completer` sends the request (to the live interpreter, or to `lookup`
 //! on a thread of its own) and hands the editor the answer; `menu` shows it below the line, `doc` shows signature
 //! and documentation there. In: keys of the editor, answers of the session. Out: edits of the line, and rows below
-//! it. Invariants: the editor never waits longer than [`wait::BRIEFLY`]; an answer counts only for the text and
+//! it. Invariants: the editor never waits longer than [`sources::BRIEFLY`]; an answer counts only for the text and
 //! cursor it was requested for; foreign text is shown without control characters.
 //!
 //! Absent on purpose: the interpreter's knowledge, and keys (`terminal::keys` binds them).
@@ -13,16 +13,13 @@ mod code_context;
 mod completer;
 mod doc;
 mod files;
-mod found;
 mod lookup;
 mod menu;
-mod question;
 mod rules;
 mod sources;
 mod strings;
 #[cfg(test)]
 mod tests;
-mod wait;
 
 use std::sync::{Arc, Mutex};
 
