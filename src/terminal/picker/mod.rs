@@ -5,7 +5,6 @@
 //! once however many there are. Absent on purpose: resuming the picked session.
 
 mod draw;
-mod matching;
 mod state;
 
 use std::path::Path;

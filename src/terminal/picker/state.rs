@@ -5,15 +5,18 @@
 use std::collections::HashMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use nucleo_matcher::Utf32String;
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32String};
 
 use crate::keys::entry::Entry;
 use crate::record::{Scope, SearchHit, SessionPreview, SessionRow};
 use crate::session::report_notice;
 use crate::terminal::list::{ListView, is_cancel_key, steps_of};
-use crate::terminal::picker::matching::{Scorer, text_of};
 use crate::text::needle::Needle;
 use crate::text::report::Report;
+
+/// Characters of a prompt that are matched: a whole one would match nearly every filter.
+const LOOKED_AT: usize = 240;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PickerEffect {
@@ -48,7 +51,7 @@ pub(super) struct Picker {
     pub(super) rows: Vec<SessionRow>,
     texts: Vec<(i64, Utf32String)>,
     complete: bool,
-    scorer: Scorer,
+    matcher: Matcher,
     /// Score and index of the sessions shown, best first.
     pub(super) shown: Vec<(u32, usize)>,
     pub(super) list: ListView,
@@ -67,7 +70,7 @@ impl Picker {
             rows: Vec::new(),
             texts: Vec::new(),
             complete: false,
-            scorer: Scorer::new(),
+            matcher: Matcher::new(Config::DEFAULT),
             shown: Vec::new(),
             list: ListView::default(),
             filter: Entry::default(),
@@ -311,7 +314,7 @@ impl Picker {
             self.shown.extend(new.map(|index| (0, index)));
             return;
         }
-        let fitting = self.scorer.fitting(self.filter.text(), &self.texts[from..]);
+        let fitting = fitting(&mut self.matcher, self.filter.text(), &self.texts[from..]);
         self.shown.extend(
             fitting
                 .into_iter()
@@ -332,6 +335,43 @@ impl Picker {
             .position(|(_, index)| Some(self.rows[*index].id) == id);
         self.list.chosen = place.unwrap_or(0);
     }
+}
+
+/// Returns the scores of the `texts` that match by letters in their order, words in any order, each with its index;
+/// for a blank filter all of them, with equal scores.
+fn fitting(matcher: &mut Matcher, filter: &str, texts: &[(i64, Utf32String)]) -> Vec<(u32, usize)> {
+    let pattern = Pattern::new(
+        filter,
+        CaseMatching::Smart,
+        Normalization::Smart,
+        AtomKind::Fuzzy,
+    );
+    let number = filter.trim().parse::<i64>().ok();
+    let score = |(index, (id, text)): (usize, &(i64, Utf32String))| {
+        let score = pattern.score(text.slice(..), matcher)?;
+        // A typed number selects that session.
+        let score = if number == Some(*id) { u32::MAX } else { score };
+        Some((score, index))
+    };
+    texts.iter().enumerate().filter_map(score).collect()
+}
+
+/// Returns the text of a session that is matched.
+fn text_of(row: &SessionRow) -> Utf32String {
+    let start: String = row.start.chars().take(16).collect();
+    let cut = |text: &str| text.chars().take(LOOKED_AT).collect::<String>();
+    let name = row.name.as_deref().unwrap_or_default();
+    let mut text = format!("{} {start} {name} {}", row.id, cut(&row.last_prompt));
+    if row.first_prompt != row.last_prompt {
+        text.push(' ');
+        text.push_str(&cut(&row.first_prompt));
+    }
+    if row.last_prompt.is_empty() {
+        text.push_str(&cut(&row.last_input));
+    }
+    text.push(' ');
+    text.push_str(&row.cwd);
+    Utf32String::from(text)
 }
 
 #[cfg(test)]
