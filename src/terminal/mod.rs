@@ -27,7 +27,6 @@ mod input_router;
 mod interruptions;
 mod keyboard_reader;
 mod keys;
-mod layout;
 mod list;
 mod options;
 mod paint_capture;

@@ -17,7 +17,7 @@ use crate::runtime::{INSPECTION_MIME, RuntimeReply, RuntimeRequest};
 use crate::terminal::complete::below::{Below, DOC, MenuState, below_the_line, locked, note};
 use crate::terminal::complete::rules::{CompletionSource, source};
 use crate::terminal::complete::sources::{AnswerPoll, Sources, wait_briefly};
-use crate::terminal::layout::PanelStyle;
+use crate::terminal::panel::PanelStyle;
 use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;

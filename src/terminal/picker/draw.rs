@@ -5,9 +5,8 @@
 use crate::dialog::display_form;
 use crate::record::{Scope, SearchHit, SessionPreview, SessionRow};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{PanelStyle, with_excerpt, wrapped};
 use crate::terminal::list;
-use crate::terminal::panel::PanelFrame;
+use crate::terminal::panel::{PanelFrame, PanelStyle, with_excerpt, wrapped};
 use crate::terminal::picker::state::{Picker, PickerMode};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::{Line, columns, cut, cut_front, expand_tabs};

@@ -6,9 +6,8 @@ use nu_ansi_term::Style;
 
 use crate::record::{CellStatus, InputInfo};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{PanelStyle, with_excerpt};
 use crate::terminal::list;
-use crate::terminal::panel::PanelFrame;
+use crate::terminal::panel::{PanelFrame, PanelStyle, with_excerpt};
 use crate::terminal::reverse_search::state::ReverseSearch;
 use crate::text::escape::visible;
 use crate::text::needle::Needle;
