@@ -22,7 +22,6 @@ mod search;
 mod sessions;
 mod setup;
 mod skills;
-mod version;
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
