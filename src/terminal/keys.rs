@@ -271,7 +271,7 @@ impl KeyHandler {
             actions.iter().map(|action| self.action(*action)).collect();
         self.selecting = actions.iter().any(|action| action_events::selects(*action));
         let keeps = |action: &KeyAction| {
-            matches!(action, KeyAction::Yank | KeyAction::YankPop) || cuts(*action)
+            matches!(action, KeyAction::Yank | KeyAction::YankPop) || edits::cuts(*action)
         };
         if !actions.iter().any(keeps) {
             self.ring().end();
@@ -299,7 +299,7 @@ impl KeyHandler {
             KeyAction::Backspace => self
                 .change(edits::back_a_level)
                 .unwrap_or_else(|| action_events::event(action)),
-            action if cuts(action) => self
+            action if edits::cuts(action) => self
                 .cut(action)
                 .unwrap_or_else(|| action_events::event(action)),
             KeyAction::Yank | KeyAction::YankPop => self
@@ -455,10 +455,6 @@ impl EditMode for KeyHandler {
 fn is_unknown_control(event: &Event) -> bool {
     matches!(event, Event::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL)
         && matches!(key.code, KeyCode::Char(c) if is_beyond_latin(c)))
-}
-
-fn cuts(action: KeyAction) -> bool {
-    edits::cut(action, &TypedText::new(String::new(), 0)).is_some()
 }
 
 fn edit(commands: Vec<EditCommand>) -> ReedlineEvent {

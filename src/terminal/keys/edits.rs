@@ -60,6 +60,10 @@ pub(in crate::terminal) fn cut(action: KeyAction, typed: &TypedText) -> Option<R
     })
 }
 
+pub(super) fn cuts(action: KeyAction) -> bool {
+    cut(action, &TypedText::new(String::new(), 0)).is_some()
+}
+
 pub(in crate::terminal) fn cuts_back(action: KeyAction) -> bool {
     matches!(
         action,
