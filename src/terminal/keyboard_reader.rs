@@ -442,7 +442,7 @@ const RESUMED: u8 = b'r';
 pub(super) struct ReaderWaker(Arc<Mutex<Option<PipeWriter>>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WakeReason {
+enum WakeReason {
     /// Ctrl-C came as a signal: it was typed before the terminal was ours again.
     Interrupt,
     /// Our process was stopped and continues.
@@ -491,7 +491,7 @@ impl ReaderWaker {
     }
 }
 
-pub(super) fn next_reason(listener: &mut PipeReader) -> WakeReason {
+fn next_reason(listener: &mut PipeReader) -> WakeReason {
     let mut news = [0];
     match listener.read_exact(&mut news) {
         Ok(()) if news == [INTERRUPT] => WakeReason::Interrupt,
