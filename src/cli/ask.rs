@@ -3,7 +3,6 @@
 //! In: the prompt, piped text, files and pictures. Out: the answer as text or JSON, and the exit code.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -11,18 +10,15 @@ use crate::agent::InputPart;
 use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Ask};
-use crate::cli::door::door;
 use crate::cli::resume;
+use crate::cli::session::{self, LEAVE, door};
 use crate::environment::Environment;
 use crate::input::Mode;
 use crate::picture::for_model;
-use crate::runtime::Stdin;
 use crate::schema::AnswerSchema;
 use crate::session::Submission;
 use crate::text::escape::xml_text;
 use crate::text::report::Report;
-
-const LEAVE: Duration = Duration::from_secs(10);
 
 /// Maximum size in bytes of a file given as context; an agent accepts about 1,000,000 characters.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -41,23 +37,14 @@ pub(super) fn run(
         prompt.schema = Some(given);
         schema
     });
+    let usual = session::options(&arguments.common, false)?;
     let wanted = SessionOptions {
-        flags: arguments.common.flags(false)?,
         resume: match &ask.session {
             Some(name) => Some(resume::number(name, arguments, environment)?),
             None => resume::named(arguments, environment)?,
         },
-        once: false,
-        cells_own_a_terminal: false,
-        stdin: Stdin::Refuse,
-        asks: false,
         runtime_at_once: false,
-        script: None,
-        ipython: arguments.common.ipython(),
-        at_home: false,
-        door: true,
-        kernel: None,
-        prompt_first: false,
+        ..usual
     };
     let Assembly {
         session,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::assemble::{Assembly, SessionOptions, assemble, connect_client, python_of};
 use crate::cli::args::{Arguments, Common, Kernel, KernelCommands, KernelTarget};
-use crate::cli::door::door;
+use crate::cli::session::{self, door};
 use crate::config::{RuntimeChoice, Settings, resolve};
 use crate::environment::Environment;
 use crate::jupyter::data_dirs;
@@ -160,19 +160,11 @@ fn serve_agent(file: &Path, common: &Common, environment: &Environment) -> Resul
 
 fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32, Report> {
     let wanted = SessionOptions {
-        flags: common.flags(false)?,
-        resume: None,
-        once: false,
-        cells_own_a_terminal: false,
         stdin: Stdin::Ask,
         asks: true,
-        runtime_at_once: true,
-        script: None,
-        ipython: common.ipython(),
         at_home: true,
-        door: true,
         kernel: Some(file.to_owned()),
-        prompt_first: false,
+        ..session::options(common, false)?
     };
     let Assembly {
         session,

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::cli::args::{Allow, Arguments, Mcp};
-use crate::cli::resume;
+use crate::cli::{resume, session};
 use crate::config::resolve;
 use crate::environment::Environment;
 use crate::mcp::{self, Permission, PermissionSet, RunningShell};
-use crate::runtime::Stdin;
 use crate::screen::Screen;
 use crate::session::{NextEvent, SessionEvent};
 use crate::text::report::Report;
@@ -108,19 +107,9 @@ fn nearest(mut shells: Vec<RunningShell>, here: &Path) -> Option<RunningShell> {
 /// Serves a session of our own, which ends with the client.
 fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let assembly = SessionOptions {
-        flags: arguments.common.flags(false)?,
-        resume: None,
-        once: false,
-        cells_own_a_terminal: false,
-        stdin: Stdin::Refuse,
-        asks: false,
-        runtime_at_once: true,
-        script: None,
-        ipython: arguments.common.ipython(),
         at_home: true,
         door: false,
-        kernel: None,
-        prompt_first: false,
+        ..session::options(&arguments.common, false)?
     };
     let Assembly {
         session,

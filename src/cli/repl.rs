@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::cli::args::Arguments;
-use crate::cli::{load, resume, script};
+use crate::cli::{load, resume, script, session};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
 use crate::mcp::SocketServer;
@@ -22,19 +22,14 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     let first = script::first_input(arguments, environment)?;
     let fresh = resume.is_none();
     let wanted = SessionOptions {
-        flags: arguments.common.flags(arguments.prompt_mode)?,
         resume,
-        once: false,
         cells_own_a_terminal: true,
         stdin: Stdin::Terminal,
         asks: true,
-        runtime_at_once: true,
         script: load::script(&load),
-        ipython: arguments.common.ipython(),
         at_home: true,
-        door: true,
-        kernel: None,
         prompt_first: fresh && load.is_empty() && first.is_none(),
+        ..session::options(&arguments.common, arguments.prompt_mode)?
     };
     let Assembly {
         session,

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::batch::{self, NotebookRun, PipedInput};
 use crate::cli::args::{Arguments, Run};
-use crate::cli::door::door;
 use crate::cli::run_plan::{RunPlan, new_notebook, plan_run};
+use crate::cli::session::{self, LEAVE, door};
 use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
@@ -17,8 +17,6 @@ use crate::input::{Mode, has_prompt_dot};
 use crate::runtime::Stdin;
 use crate::session::Submission;
 use crate::text::report::Report;
-
-const LEAVE: Duration = Duration::from_secs(10);
 
 /// Runs the first input of the command line, then standard input, unless the program ends after the first input.
 pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
@@ -89,26 +87,20 @@ fn run(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let ipython = arguments.common.ipython();
+    let usual = session::options(&arguments.common, arguments.prompt_mode)?;
     let wanted = SessionOptions {
-        flags: arguments.common.flags(arguments.prompt_mode)?,
         resume: resume::named(arguments, environment)?,
         once: work.once,
-        cells_own_a_terminal: false,
         stdin: if work.stdin_is_free {
             Stdin::Ask
         } else {
             Stdin::Refuse
         },
-        asks: false,
-        runtime_at_once: true,
         script: work.script,
         at_home: work.at_home,
-        door: true,
-        kernel: None,
-        prompt_first: false,
-        ipython: ipython.clone(),
+        ..usual
     };
+    let set_up = work.at_home || !wanted.ipython.is_empty();
     let Assembly {
         session,
         background,
@@ -151,7 +143,7 @@ fn run(
         terminal: environment.stdout_is_terminal,
         stop: work.stop,
         may_raise: work.may_raise,
-        set_up: work.at_home || !ipython.is_empty(),
+        set_up,
         load: work.load,
         stdin_is_free: work.stdin_is_free,
         silent: shown.json,

@@ -68,11 +68,14 @@ fn sanitize(text: &str, colour: bool) -> String {
     } else {
         Policy::Text
     };
+    filtered(text.trim_end_matches('\n'), policy) + "\n"
+}
+
+fn filtered(text: &str, policy: Policy) -> String {
     let mut filter = Filter::new(policy);
     let mut out = Vec::with_capacity(text.len() + 1);
-    filter.push(text.trim_end_matches('\n').as_bytes(), &mut out);
+    filter.push(text.as_bytes(), &mut out);
     filter.finish(&mut out);
-    out.push(b'\n');
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -81,7 +84,7 @@ pub(super) fn is_long(text: &str, size: TerminalSize) -> bool {
     let (width, height) = (usize::from(size.columns).max(1), usize::from(size.rows));
     let mut rows = 0;
     text.lines().any(|line| {
-        rows += columns(&builtin::without_colours(line)).saturating_sub(1) / width + 1;
+        rows += columns(&filtered(line, Policy::Text)).saturating_sub(1) / width + 1;
         rows + 2 > height
     })
 }
@@ -164,10 +167,7 @@ mod tests {
         assert_eq!(plain_text, "Signature: f(a)\ndef f(a):\n    return ''\n");
         let coloured = text(page, true);
         assert!(coloured.contains("\u{1b}["), "{coloured:?}");
-        let uncoloured: String = coloured
-            .lines()
-            .map(|line| builtin::without_colours(line) + "\n")
-            .collect();
+        let uncoloured: String = coloured.lines().map(|line| sanitize(line, false)).collect();
         assert_eq!(uncoloured, plain_text);
     }
 

@@ -5,13 +5,14 @@
 //! except while the agent runs a cell (keys are the cell's) or a question is open (keys are the question's). Up
 //! takes back a waiting line.
 //!
-//! One thread per run reads; a pipe stops it (`reader_waker`), so no byte is read once the run is over. In the
+//! One thread per run reads; a pipe stops it ([`ReaderWaker`]), so no byte is read once the run is over. In the
 //! background it does not read. Keys pressed before the terminal left kitty's keyboard mode are rewritten to their
 //! legacy bytes. Absent on purpose: where bytes are kept (`input_router`).
 
 use std::borrow::Cow;
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -24,7 +25,6 @@ use crate::terminal::background_color::BackgroundReply;
 use crate::terminal::focus::Focus;
 use crate::terminal::input_router::InputRouter;
 use crate::terminal::keys::key_queue::lock_queue;
-use crate::terminal::reader_waker::{self, ReaderWaker, WakeReason};
 
 const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
@@ -169,7 +169,7 @@ impl KeyboardReader {
                     Err(_) => break,
                 }
                 if !sources[0].revents().is_empty() {
-                    match reader_waker::next_reason(&mut listener) {
+                    match next_reason(&mut listener) {
                         WakeReason::Over if keys.within.is_within() && may_read() => {
                             keys.finish(&stdin);
                             break;
@@ -430,5 +430,93 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             (self.on_signal)(KeyboardEvent::Kill(ends));
             self.router.session.kill_shell();
         }
+    }
+}
+
+const INTERRUPT: u8 = b'i';
+const RESUMED: u8 = b'r';
+
+/// Wakes the reader out of its poll, from any thread: to stop, or for an event of the signal thread. A reason sent while
+/// no reader runs is lost; the sender of a Ctrl-C then keeps it itself.
+#[derive(Clone, Default)]
+pub(super) struct ReaderWaker(Arc<Mutex<Option<PipeWriter>>>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WakeReason {
+    /// Ctrl-C came as a signal: it was typed before the terminal was ours again.
+    Interrupt,
+    /// Our process was stopped and continues.
+    Resumed,
+    /// The run is over: the reader stops.
+    Over,
+}
+
+impl ReaderWaker {
+    /// Opens the pipe.
+    ///
+    /// # Errors
+    /// Fails when no pipe can be created.
+    pub(super) fn listen(&self) -> std::io::Result<PipeReader> {
+        let (listener, writer) = std::io::pipe()?;
+        *self.writer() = Some(writer);
+        Ok(listener)
+    }
+
+    pub(super) fn close(&self) {
+        *self.writer() = None;
+    }
+
+    pub(super) fn has_reader(&self) -> bool {
+        self.writer().is_some()
+    }
+
+    pub(super) fn interrupt(&self) -> bool {
+        self.send(INTERRUPT)
+    }
+
+    /// Reports the end of a stop.
+    pub(super) fn resumed(&self) {
+        let _ = self.send(RESUMED);
+    }
+
+    fn send(&self, news: u8) -> bool {
+        let mut writer = self.writer();
+        writer
+            .as_mut()
+            .is_some_and(|writer| writer.write_all(&[news]).is_ok())
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Option<PipeWriter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn next_reason(listener: &mut PipeReader) -> WakeReason {
+    let mut news = [0];
+    match listener.read_exact(&mut news) {
+        Ok(()) if news == [INTERRUPT] => WakeReason::Interrupt,
+        Ok(()) => WakeReason::Resumed,
+        Err(_) => WakeReason::Over,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wake_reasons_come_in_order_and_only_to_a_reader() {
+        let told = ReaderWaker::default();
+        assert!(!told.interrupt());
+        let mut listener = told.listen().unwrap();
+        told.resumed();
+        assert!(told.clone().interrupt());
+        told.close();
+        assert!(!told.interrupt());
+        let heard = [(); 3].map(|()| next_reason(&mut listener));
+        assert_eq!(
+            heard,
+            [WakeReason::Resumed, WakeReason::Interrupt, WakeReason::Over]
+        );
     }
 }

@@ -9,8 +9,6 @@
 pub(super) mod action_events;
 mod edit_mode;
 pub(super) mod edits;
-mod enter;
-mod escape;
 pub(super) mod key_queue;
 pub(super) mod kill_ring;
 pub(super) mod typed_text;
@@ -34,8 +32,7 @@ use crate::terminal::host_command::HostCommand;
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::escape::editable;
 use edit_mode::InnerEditMode;
-use edits::Change;
-use enter::{enter, indent_at, newline};
+use edits::{Change, enter, indent_at, newline};
 use key_queue::{SharedKeyQueue, lock_queue};
 use kill_ring::KillRing;
 use typed_text::TypedText;
@@ -123,11 +120,11 @@ impl KeyHandler {
     fn behind_escape(&self, event: &Event) -> Option<KeyEvent> {
         let guard = self.setup.guard.as_ref();
         let told = self.machine.vi().is_none() || guard.is_some_and(|guard| guard.disambiguates());
-        escape::behind(event).filter(|_| !told)
+        edit_mode::behind_escape(event).filter(|_| !told)
     }
 
     fn is_chord_of_ours(&self, event: &Event) -> bool {
-        matches!(event, Event::Key(key) if escape::is_chord(
+        matches!(event, Event::Key(key) if edit_mode::is_chord(
             &self.meaning(Stroke::new(key.code, key.modifiers)), self.is_empty()))
     }
 
@@ -274,7 +271,7 @@ impl KeyHandler {
             actions.iter().map(|action| self.action(*action)).collect();
         self.selecting = actions.iter().any(|action| action_events::selects(*action));
         let keeps = |action: &KeyAction| {
-            matches!(action, KeyAction::Yank | KeyAction::YankPop) || cuts(*action)
+            matches!(action, KeyAction::Yank | KeyAction::YankPop) || edits::cuts(*action)
         };
         if !actions.iter().any(keeps) {
             self.ring().end();
@@ -302,7 +299,7 @@ impl KeyHandler {
             KeyAction::Backspace => self
                 .change(edits::back_a_level)
                 .unwrap_or_else(|| action_events::event(action)),
-            action if cuts(action) => self
+            action if edits::cuts(action) => self
                 .cut(action)
                 .unwrap_or_else(|| action_events::event(action)),
             KeyAction::Yank | KeyAction::YankPop => self
@@ -458,10 +455,6 @@ impl EditMode for KeyHandler {
 fn is_unknown_control(event: &Event) -> bool {
     matches!(event, Event::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL)
         && matches!(key.code, KeyCode::Char(c) if is_beyond_latin(c)))
-}
-
-fn cuts(action: KeyAction) -> bool {
-    edits::cut(action, &TypedText::new(String::new(), 0)).is_some()
 }
 
 fn edit(commands: Vec<EditCommand>) -> ReedlineEvent {

@@ -1,4 +1,4 @@
-//! The full-screen panel: lines on the alternate screen, keys one by one.
+//! The full-screen panel: lines on the alternate screen, their styles, keys one by one.
 //!
 //! In: a [`PanelFrame`] for the current size. Out: events. Invariant: after the drop, screen, cursor and mode are as
 //! before, so the editor finds its line where it was; a signal or a panic meanwhile goes through the guard. Ctrl-Z
@@ -7,6 +7,7 @@
 //! Absent on purpose: the content of the lines, and the meaning of keys.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
@@ -19,8 +20,10 @@ use crate::screen::Screen;
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::typeahead::ctrl_c;
+use crate::text::escape::visible_lines;
+use crate::text::needle::excerpt;
 use crate::text::report::Report;
-use crate::text::{Line, split_at_columns};
+use crate::text::{Break, Line, expand_tabs, rows, split_at_columns};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PanelFrame {
@@ -28,6 +31,23 @@ pub(super) struct PanelFrame {
     pub(super) lines: Vec<Line>,
     /// Row and column of the cursor, from 0; `None` hides it.
     pub(super) cursor: Option<(usize, usize)>,
+}
+
+impl PanelFrame {
+    /// Returns `rows` rows: `lines` from the top, `help` at the bottom.
+    pub(super) fn new(
+        mut lines: Vec<Line>,
+        help: Vec<Line>,
+        rows: usize,
+        cursor: (usize, usize),
+    ) -> Self {
+        lines.resize(rows.saturating_sub(help.len()), Line::default());
+        lines.extend(help);
+        PanelFrame {
+            lines,
+            cursor: Some(cursor),
+        }
+    }
 }
 
 pub(super) struct Panel<'a> {
@@ -76,11 +96,29 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    /// Returns the next key, paste or resize; `None` when `patience` ends before.
+    /// Returns the next key, paste or resize, and reads on with `more` until there is one; `None` when what was read
+    /// has to be shown. `more` returns whether it has, or `None` when there is nothing left to read.
     ///
     /// # Errors
-    /// Fails when the terminal cannot be read.
-    pub(super) fn next(&self, patience: Option<Duration>) -> Result<Option<Event>, Report> {
+    /// Fails when the terminal cannot be read, and as `more` does.
+    pub(super) fn next_or(
+        &self,
+        mut more: impl FnMut() -> Result<Option<bool>, Report>,
+    ) -> Result<Option<Event>, Report> {
+        loop {
+            if let Some(event) = self.next(Some(Duration::ZERO))? {
+                return Ok(Some(event));
+            }
+            match more()? {
+                None => return self.next(None),
+                Some(true) => return Ok(None),
+                Some(false) => {}
+            }
+        }
+    }
+
+    /// Returns the next key, paste or resize; `None` when `patience` ends before.
+    fn next(&self, patience: Option<Duration>) -> Result<Option<Event>, Report> {
         loop {
             if self.mode.0.is_some_and(TerminalGuard::take_interrupt) {
                 return Ok(Some(ctrl_c()));
@@ -176,12 +214,50 @@ fn shown(mut style: Style, colour: bool) -> Style {
     style
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PanelStyle {
+    Plain,
+    Dim,
+    Strong,
+    Match,
+}
+
+impl From<PanelStyle> for Style {
+    fn from(look: PanelStyle) -> Style {
+        match look {
+            PanelStyle::Plain => Style::new(),
+            PanelStyle::Dim => Style::new().dimmed(),
+            PanelStyle::Strong => Style::new().bold(),
+            // Readable on light and dark backgrounds, and in reverse video.
+            PanelStyle::Match => Style::new().bold().underline(),
+        }
+    }
+}
+
+/// Appends a text to the line with the range `at` marked and visible, in at most `room` columns.
+pub(super) fn with_excerpt(line: Line, text: &str, at: &Range<usize>, room: usize) -> Line {
+    let [before, matched, after] = excerpt(text, at, room);
+    line.and(PanelStyle::Plain, before)
+        .and(PanelStyle::Match, matched)
+        .and(PanelStyle::Plain, after)
+}
+
+/// Wraps foreign text into rows of at most `width` columns, broken between words.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let text = expand_tabs(&visible_lines(text), 0);
+    let of_line = |line| {
+        rows(line, width, Break::Words)
+            .into_iter()
+            .map(|row| line[row].to_owned())
+    };
+    text.lines().flat_map(of_line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU16;
 
     use super::*;
-    use crate::terminal::layout::PanelStyle;
 
     #[test]
     fn lines_are_cut_at_the_edge_and_a_shorter_frame_leaves_nothing_behind() {

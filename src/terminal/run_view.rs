@@ -16,10 +16,11 @@ use crate::session::{
 use crate::terminal::background_color::{BackgroundReply, ReplyStatus};
 use crate::terminal::focus::{Focus, RunNotifier};
 use crate::terminal::input_router::InputRouter;
-use crate::terminal::keyboard_reader::{KeyTarget, KeyboardEvent, KeyboardReader, KillTarget};
+use crate::terminal::keyboard_reader::{
+    KeyTarget, KeyboardEvent, KeyboardReader, KillTarget, ReaderWaker,
+};
 use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
 use crate::terminal::query;
-use crate::terminal::reader_waker::ReaderWaker;
 use crate::terminal::signals::CellTerminalSlot;
 use crate::text::report::Report;
 

@@ -22,8 +22,8 @@ use crate::runtime::{CellTerminal, TerminalSize};
 use crate::screen::Screen;
 use crate::screen::guard::Restorer;
 use crate::session::SessionHandle;
+use crate::terminal::keyboard_reader::ReaderWaker;
 use crate::terminal::keys::key_queue::{self, InputWaker};
-use crate::terminal::reader_waker::ReaderWaker;
 use crate::text::report::Report;
 
 /// Longest time for the session to commit and to end its children.

@@ -61,22 +61,11 @@ impl Startup {
             run: session.load(notebook),
             may_be_nothing: true,
         });
-        let runs = [home].into_iter().chain(notebook).collect();
-        Startup::spawn(runs, asks, background, screen, renumbered)
-    }
-
-    fn spawn(
-        runs: Vec<StartupRun>,
-        asks: impl Fn() + Send + 'static,
-        background: BackgroundOutput,
-        screen: Screen,
-        renumbered: Repaint,
-    ) -> Option<Self> {
+        let mut runs = [home].into_iter().chain(notebook);
         let wanted = Arc::new(AtomicBool::new(false));
         let given = Arc::clone(&wanted);
         let take = move || {
             let mut renderer = EventRenderer::new(screen);
-            let mut runs = runs.into_iter();
             let mut asked = None;
             while let Some(early) = runs.next() {
                 let mut begun = !early.may_be_nothing;

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::args::{Apply, Delete, Edit, Insert, Move};
-use super::opening::opened;
+use super::opened;
 use crate::batch;
 use crate::notebook::document::{
     ApplyError, CellAction, CellActionError, CellActionOutcome, DraftCell, TextError, apply_action,

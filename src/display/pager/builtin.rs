@@ -13,9 +13,10 @@ use signal_hook::SigId;
 use signal_hook::consts::signal::SIGWINCH;
 use signal_hook::low_level::pipe;
 
+use super::filtered;
 use crate::keys::entry::Entry;
 use crate::keys::{Decoder, is_control, plain};
-use crate::output::filter::{Filter, Policy};
+use crate::output::filter::Policy;
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
@@ -179,7 +180,7 @@ impl PagerView {
         let count = self.rows.len();
         let hit = (1..=count)
             .map(|step| (self.first + step) % count)
-            .find(|row| without_colours(&self.rows[*row]).contains(&self.query));
+            .find(|row| filtered(&self.rows[*row], Policy::Text).contains(&self.query));
         match hit {
             Some(row) if !self.query.is_empty() => self.first = row.min(self.last()),
             _ => self.message = "not found",
@@ -210,14 +211,6 @@ impl PagerView {
         picture.push_str(&format!("\x1b[7m{status}\x1b[0m\x1b[K"));
         picture
     }
-}
-
-pub(super) fn without_colours(line: &str) -> String {
-    let mut filter = Filter::new(Policy::Text);
-    let mut out = Vec::new();
-    filter.push(line.as_bytes(), &mut out);
-    filter.finish(&mut out);
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Wraps a line in rows that fit. Each row sets the colours in force anew.

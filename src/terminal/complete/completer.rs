@@ -12,11 +12,9 @@ use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
 use tokio::sync::oneshot;
 
 use crate::runtime::{Completion, RuntimeReply, RuntimeRequest};
-use crate::terminal::complete::found::FoundCompletion;
-use crate::terminal::complete::menu_state::{MenuState, locked};
-use crate::terminal::complete::rules::{CompletionSource, Keep, source};
-use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{AnswerPoll, poll_answer, wait_briefly};
+use crate::terminal::complete::below::{MenuState, locked};
+use crate::terminal::complete::rules::{CompletionSource, FoundCompletion, Keep, source};
+use crate::terminal::complete::sources::{AnswerPoll, Sources, poll_answer, wait_briefly};
 use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::editable;
 use crate::text::escape::visible;

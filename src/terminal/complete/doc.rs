@@ -8,40 +8,35 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use nu_ansi_term::Style;
-use reedline::{
-    Completer, Editor, Menu, MenuBuilder, MenuEvent, MenuSettings, Painter, Suggestion,
-};
+use reedline::{Completer, Editor, Menu, MenuEvent, MenuSettings, Painter, Suggestion};
 use serde_json::Value;
 
 use crate::input::Mode;
 use crate::output::mime::MimeBundle;
 use crate::runtime::{INSPECTION_MIME, RuntimeReply, RuntimeRequest};
-use crate::terminal::complete::menu_state::{DOC, MenuState, locked};
+use crate::terminal::complete::below::{Below, DOC, MenuState, below_the_line, locked, note};
 use crate::terminal::complete::rules::{CompletionSource, source};
-use crate::terminal::complete::sources::Sources;
-use crate::terminal::complete::wait::{AnswerPoll, wait_briefly};
+use crate::terminal::complete::sources::{AnswerPoll, Sources, wait_briefly};
+use crate::terminal::panel::PanelStyle;
 use crate::terminal::snapshot::{self, SharedSnapshot};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;
-use crate::text::{Break, Room, cut, expand_tabs, rows};
+use crate::text::{Break, Room, cut, expand_tabs, rows, styled_rows};
 
 /// Rows shown at first.
 const FIRST: usize = 7;
 
 pub(super) struct DocMenu {
-    settings: MenuSettings,
+    below: Below,
     sources: Sources,
     snapshot: SharedSnapshot,
     menu_state: Arc<Mutex<MenuState>>,
     colour: bool,
-    active: bool,
     waiting: bool,
     name: String,
     shown: Option<DocText>,
     whole: bool,
     first: usize,
-    size: (usize, usize),
-    text_rows: usize,
 }
 
 /// The text shown: a head with a highlighted part (bytes), and lines.
@@ -55,28 +50,14 @@ struct DocText {
 impl DocText {
     /// Lays the text out for this width; continuation rows are indented below their line.
     fn rows(&self, width: usize, colour: bool) -> Vec<String> {
-        let mut shown_rows = Vec::new();
-        let strong = |text: &str| {
-            if colour && !text.is_empty() {
-                Style::new().bold().underline().paint(text).to_string()
-            } else {
-                text.to_owned()
-            }
-        };
-        for piece in rows(&self.head, width, Break::BehindBlanks) {
-            let part = &self.head[piece.clone()];
-            let mark = self.mark.clone().unwrap_or(0..0);
-            let (from, to) = (
-                mark.start.clamp(piece.start, piece.end) - piece.start,
-                mark.end.clamp(piece.start, piece.end) - piece.start,
-            );
-            shown_rows.push(format!(
-                "{}{}{}",
-                &part[..from],
-                strong(&part[from..to]),
-                &part[to..]
-            ));
-        }
+        let mark = self.mark.clone().unwrap_or(0..0);
+        let head = [
+            (Style::new(), &self.head[..mark.start]),
+            (PanelStyle::Match.into(), &self.head[mark.clone()]),
+            (Style::new(), &self.head[mark.end..]),
+        ];
+        let head = styled_rows(&head, width, Break::BehindBlanks);
+        let mut shown_rows: Vec<String> = head.iter().map(|row| row.to_ansi(colour)).collect();
         for line in &self.lines {
             let lead = line.len() - line.trim_start_matches(' ').len();
             let lead = if lead * 2 <= width { lead } else { 0 };
@@ -94,12 +75,6 @@ impl DocText {
     }
 }
 
-impl MenuBuilder for DocMenu {
-    fn settings_mut(&mut self) -> &mut MenuSettings {
-        &mut self.settings
-    }
-}
-
 impl DocMenu {
     pub(super) fn new(
         sources: Sources,
@@ -108,26 +83,21 @@ impl DocMenu {
         colour: bool,
     ) -> Self {
         DocMenu {
-            settings: MenuSettings::default(),
+            below: Below::default(),
             sources,
             snapshot,
             menu_state,
             colour,
-            active: false,
             waiting: false,
             name: String::new(),
             shown: None,
             whole: false,
             first: 0,
-            size: (80, 24),
-            text_rows: 1,
         }
-        .with_name(DOC)
-        .with_marker("")
     }
 
     fn close(&mut self) {
-        self.active = false;
+        self.below.active = false;
         self.waiting = false;
         self.shown = None;
         locked(&self.menu_state).looking = None;
@@ -157,7 +127,7 @@ impl DocMenu {
 
     /// Returns the columns of a row, less one blank on each side.
     fn width(&self) -> usize {
-        self.size.0.saturating_sub(2).max(8)
+        self.below.columns.saturating_sub(2).max(8)
     }
 
     fn rows(&self) -> Vec<String> {
@@ -166,7 +136,7 @@ impl DocMenu {
     }
 
     fn room(&self) -> usize {
-        let free = self.size.1.saturating_sub(self.text_rows + 2).max(1);
+        let free = self.below.free(2).max(1);
         if self.whole {
             free
         } else {
@@ -183,15 +153,11 @@ impl DocMenu {
         }
         let room = room.saturating_sub(1).max(1);
         let first = self.first.min(rows.len() - room);
+        let (last, count) = (first + room, rows.len());
         let more = if self.whole {
-            format!(
-                "{}-{} of {} · Up/Down, Esc closes",
-                first + 1,
-                first + room,
-                rows.len()
-            )
+            format!("{}-{last} of {count} · Up/Down, Esc closes", first + 1)
         } else {
-            format!("{} more · Shift-Tab shows all", rows.len() - room)
+            format!("{} more · Shift-Tab shows all", count - room)
         };
         let shown = rows.into_iter().skip(first).take(room).collect();
         (shown, Some(cut(&more, self.width()).into_owned()))
@@ -302,25 +268,13 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 impl Menu for DocMenu {
-    fn settings(&self) -> &MenuSettings {
-        &self.settings
-    }
-
-    fn is_active(&self) -> bool {
-        self.active
-    }
-
-    fn set_active(&mut self, active: bool) {
-        self.active = active;
-    }
-
-    fn clear_input(&mut self) {}
+    below_the_line!(DOC);
 
     fn menu_event(&mut self, event: MenuEvent) {
         match event {
             MenuEvent::Activate(_) => {
                 self.close();
-                self.active = true;
+                self.below.active = true;
                 self.whole = false;
                 self.first = 0;
             }
@@ -353,7 +307,7 @@ impl Menu for DocMenu {
     }
 
     fn update_values(&mut self, editor: &mut Editor, _completer: &mut dyn Completer) {
-        if !self.active {
+        if !self.below.active {
             return;
         }
         let told = locked(&self.menu_state).looked.take();
@@ -363,11 +317,7 @@ impl Menu for DocMenu {
         }
         if self.shown.is_none() && !self.waiting {
             let text = editor.get_buffer().to_owned();
-            let columns = self.size.0.max(1);
-            self.text_rows = text
-                .split('\n')
-                .map(|line| (line.len() + 10) / columns + 1)
-                .sum();
+            self.below.measure(&text, str::len);
             self.ask(&text, editor.line_buffer().insertion_point());
         }
     }
@@ -380,10 +330,7 @@ impl Menu for DocMenu {
         _completer: &mut dyn Completer,
         painter: &Painter,
     ) {
-        self.size = (
-            usize::from(painter.screen_width()),
-            usize::from(painter.screen_height()),
-        );
+        self.below.resize(painter);
     }
 
     fn replace_in_buffer(&self, _editor: &mut Editor) {}
@@ -395,20 +342,10 @@ impl Menu for DocMenu {
 
     fn menu_string(&self, available_lines: u16, use_ansi_coloring: bool) -> String {
         let (mut rows, more) = self.visible_rows();
-        rows.extend(more.map(|more| {
-            if use_ansi_coloring {
-                Style::new().dimmed().paint(more).to_string()
-            } else {
-                more
-            }
-        }));
+        rows.extend(more.map(|more| note(&more, use_ansi_coloring)));
         rows.truncate(usize::from(available_lines));
         let rows: Vec<String> = rows.iter().map(|row| format!(" {row}")).collect();
         rows.join("\r\n")
-    }
-
-    fn min_rows(&self) -> u16 {
-        self.menu_required_lines(0)
     }
 
     fn get_values(&self) -> &[Suggestion] {

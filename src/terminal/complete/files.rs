@@ -8,8 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::terminal::complete::found::FoundCompletion;
-use crate::terminal::complete::rules::{FileKind, PathQuoting};
+use crate::terminal::complete::rules::{FileKind, FoundCompletion, PathQuoting};
 
 /// The most names offered.
 const MOST: usize = 500;

@@ -5,8 +5,7 @@ use crate::environment::Environment;
 use crate::magics::{self, CommandValues, argument_values};
 use crate::session::SessionHandle;
 use crate::terminal::complete::files::{files, programs};
-use crate::terminal::complete::found::FoundCompletion;
-use crate::terminal::complete::rules::CompletionSource;
+use crate::terminal::complete::rules::{CompletionSource, FoundCompletion};
 
 pub(super) fn look_up(
     source: &CompletionSource,

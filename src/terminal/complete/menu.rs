@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex};
 
 use nu_ansi_term::Style;
 use reedline::{
-    Completer, CompletionResult, Editor, Menu, MenuBuilder, MenuEvent, MenuSettings, Painter,
-    Suggestion, Suggestions, UndoBehavior,
+    Completer, CompletionResult, Editor, Menu, MenuEvent, MenuSettings, Painter, Suggestion,
+    Suggestions, UndoBehavior,
 };
 
-use crate::terminal::complete::menu_state::{MENU, MenuState, locked};
+use crate::terminal::complete::below::{Below, MENU, MenuState, below_the_line, locked, note};
+use crate::terminal::list::ListView;
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
-use crate::text::{columns, cut};
+use crate::text::{Line, columns, cut};
 
 /// The most rows of the menu, including the row with the count.
 const ROWS: usize = 11;
@@ -22,47 +23,30 @@ const ROWS: usize = 11;
 const INDENT: usize = 4;
 
 pub(super) struct CompletionMenu {
-    settings: MenuSettings,
+    below: Below,
     menu_state: Arc<Mutex<MenuState>>,
     snapshot: SharedSnapshot,
-    active: bool,
     values: Suggestions,
     provisional: bool,
-    chosen: usize,
-    first: usize,
-    size: (usize, usize),
-    /// Rows the text takes.
-    text_rows: usize,
+    list: ListView,
     deepened: bool,
-}
-
-impl MenuBuilder for CompletionMenu {
-    fn settings_mut(&mut self) -> &mut MenuSettings {
-        &mut self.settings
-    }
 }
 
 impl CompletionMenu {
     pub(super) fn new(menu_state: Arc<Mutex<MenuState>>, snapshot: SharedSnapshot) -> Self {
         CompletionMenu {
-            settings: MenuSettings::default(),
+            below: Below::default(),
             menu_state,
             snapshot,
-            active: false,
             values: Vec::new().into(),
             provisional: false,
-            chosen: 0,
-            first: 0,
-            size: (80, 24),
-            text_rows: 1,
+            list: ListView::default(),
             deepened: false,
         }
-        .with_name(MENU)
-        .with_marker("")
     }
 
     fn close(&mut self) {
-        self.active = false;
+        self.below.active = false;
         self.provisional = false;
         self.values = Vec::new().into();
         let mut menu_state = locked(&self.menu_state);
@@ -76,8 +60,7 @@ impl CompletionMenu {
     }
 
     fn room(&self) -> usize {
-        let free = self.size.1.saturating_sub(self.text_rows + 1);
-        let most = ROWS.min(free).max(1);
+        let most = ROWS.min(self.below.free(1)).max(1);
         if self.values.len() <= most {
             self.values.len()
         } else {
@@ -86,35 +69,25 @@ impl CompletionMenu {
     }
 
     fn counts(&self) -> bool {
-        self.values.len() > self.room() && self.size.1 > self.text_rows + 2
-    }
-
-    fn choose(&mut self, chosen: usize) {
-        self.chosen = chosen;
-        let room = self.room();
-        if chosen < self.first {
-            self.first = chosen;
-        } else if chosen >= self.first + room {
-            self.first = chosen + 1 - room;
-        }
+        self.values.len() > self.room() && self.below.free(2) > 0
     }
 
     /// Moves the choice, wrapping around at the ends.
     fn step(&mut self, by: isize) {
-        let count = self.values.len() as isize;
-        let to = (self.chosen as isize + by).rem_euclid(count);
-        self.choose(to as usize);
+        self.list.wrap(by, self.values.len());
+        self.list.scroll(self.room());
     }
 
     /// Moves the choice by a page, without wrapping around.
     fn page(&mut self, by: isize) {
-        let to = self.chosen as isize + by * self.room() as isize;
-        self.choose(to.clamp(0, self.values.len() as isize - 1) as usize);
+        let room = self.room();
+        self.list.step(by * room as isize, self.values.len());
+        self.list.scroll(room);
     }
 
     fn row(&self, index: usize, names: usize, colour: bool) -> String {
         let value = &self.values[index];
-        let width = self.size.0.saturating_sub(1);
+        let width = self.below.columns.saturating_sub(1);
         let name = cut(value.display_value(), names);
         let pad = " ".repeat(names.saturating_sub(columns(&name)));
         let rest = width.saturating_sub(names + 4);
@@ -124,18 +97,19 @@ impl CompletionMenu {
         } else {
             cut(detail, rest)
         };
-        let chosen = index == self.chosen;
-        let (mark, style) = match (chosen, colour) {
+        let (mark, style) = match (index == self.list.chosen, colour) {
             (true, true) => (" ", Style::new().reverse()),
             (true, false) => (">", Style::new()),
             (false, _) => (" ", Style::new()),
         };
-        let name = format!("{mark}{name}{pad} ");
-        if !colour {
-            return format!("{name}  {detail}").trim_end().to_owned();
+        let row = Line::styled(style, format!("{mark}{name}{pad} "))
+            .and(Style::new(), "  ")
+            .and(Style::new().dimmed(), detail)
+            .to_ansi(colour);
+        match colour {
+            true => row,
+            false => row.trim_end().to_owned(),
         }
-        let detail = Style::new().dimmed().paint(detail.into_owned());
-        format!("{}  {detail}", style.paint(name))
     }
 }
 
@@ -154,25 +128,13 @@ fn common<'a>(values: &'a [Suggestion], typed: &str) -> Option<&'a str> {
 }
 
 impl Menu for CompletionMenu {
-    fn settings(&self) -> &MenuSettings {
-        &self.settings
-    }
-
-    fn is_active(&self) -> bool {
-        self.active
-    }
-
-    fn set_active(&mut self, active: bool) {
-        self.active = active;
-    }
-
-    fn clear_input(&mut self) {}
+    below_the_line!(MENU);
 
     fn menu_event(&mut self, event: MenuEvent) {
         match event {
             MenuEvent::Activate(_) => {
                 self.close();
-                self.active = true;
+                self.below.active = true;
                 self.deepened = false;
                 locked(&self.menu_state).opened = true;
             }
@@ -222,7 +184,7 @@ impl Menu for CompletionMenu {
     }
 
     fn update_values(&mut self, editor: &mut Editor, completer: &mut dyn Completer) {
-        if !self.active {
+        if !self.below.active {
             return;
         }
         let cursor = editor.line_buffer().insertion_point();
@@ -233,11 +195,7 @@ impl Menu for CompletionMenu {
             self.close();
             return;
         }
-        self.text_rows = editor
-            .get_buffer()
-            .split('\n')
-            .map(|line| (columns(line) + 10) / self.size.0.max(1) + 1)
-            .sum();
+        self.below.measure(editor.get_buffer(), columns);
         let result = completer.complete(editor.get_buffer(), cursor);
         self.provisional = result.is_provisional();
         let CompletionResult::Fresh { suggestions, .. } = result else {
@@ -246,21 +204,20 @@ impl Menu for CompletionMenu {
         if suggestions.is_empty() {
             return self.close();
         }
-        let chosen = self
-            .values
-            .get(self.chosen)
-            .map(|value| value.value.clone());
-        let at = chosen.and_then(|chosen| suggestions.iter().position(|each| each.value == chosen));
+        let chosen = self.values.get(self.list.chosen);
+        let at = chosen.and_then(|chosen| {
+            let mut values = suggestions.iter();
+            values.position(|each| each.value == chosen.value)
+        });
         self.values = suggestions;
-        self.first = self
-            .first
-            .min(self.values.len().saturating_sub(self.room()));
-        self.choose(at.unwrap_or(0));
+        let last = self.values.len().saturating_sub(self.room());
+        self.list.first = self.list.first.min(last);
+        self.list.chosen = at.unwrap_or(0);
+        self.list.scroll(self.room());
     }
 
     fn reset_position(&mut self) {
-        self.chosen = 0;
-        self.first = 0;
+        self.list = ListView::default();
     }
 
     fn update_working_details(
@@ -269,17 +226,14 @@ impl Menu for CompletionMenu {
         _completer: &mut dyn Completer,
         painter: &Painter,
     ) {
-        self.size = (
-            usize::from(painter.screen_width()),
-            usize::from(painter.screen_height()),
-        );
+        self.below.resize(painter);
         if !self.values.is_empty() {
-            self.choose(self.chosen);
+            self.list.scroll(self.room());
         }
     }
 
     fn replace_in_buffer(&self, editor: &mut Editor) {
-        if let Some(value) = self.values.get(self.chosen) {
+        if let Some(value) = self.values.get(self.list.chosen) {
             // The key that accepts the completion would have submitted the text.
             lock_snapshot(&self.snapshot).submitted = false;
             let cursor = editor.line_buffer().insertion_point();
@@ -293,16 +247,15 @@ impl Menu for CompletionMenu {
 
     fn menu_string(&self, available_lines: u16, use_ansi_coloring: bool) -> String {
         let room = self.room().min(usize::from(available_lines));
-        let first = self.first.max((self.chosen + 1).saturating_sub(room));
-        let shown = first..(first + room).min(self.values.len());
+        let shown = self.list.in_sight(self.values.len(), room);
         let widest = self
             .values
             .iter()
             .map(|value| columns(value.display_value()));
         let most = if self.values.iter().any(|value| value.description.is_some()) {
-            self.size.0 * 3 / 5
+            self.below.columns * 3 / 5
         } else {
-            self.size.0.saturating_sub(4)
+            self.below.columns.saturating_sub(4)
         };
         let names = widest.max().unwrap_or(0).min(most.max(8));
         let mut rows: Vec<String> = shown
@@ -310,23 +263,11 @@ impl Menu for CompletionMenu {
             .map(|index| self.row(index, names, use_ansi_coloring))
             .collect();
         if self.counts() && usize::from(available_lines) > room {
-            let text = format!(
-                " {}-{} of {}",
-                shown.start + 1,
-                shown.end,
-                self.values.len()
-            );
-            rows.push(if use_ansi_coloring {
-                Style::new().dimmed().paint(text).to_string()
-            } else {
-                text
-            });
+            let count = self.values.len();
+            let text = format!(" {}-{} of {count}", shown.start + 1, shown.end);
+            rows.push(note(&text, use_ansi_coloring));
         }
         rows.join("\r\n")
-    }
-
-    fn min_rows(&self) -> u16 {
-        self.menu_required_lines(0)
     }
 
     fn get_values(&self) -> &[Suggestion] {

@@ -3,26 +3,23 @@
 //! `rules` chooses the source from the text; `completer` sends the request (to the live interpreter, or to `lookup`
 //! on a thread of its own) and hands the editor the answer; `menu` shows it below the line, `doc` shows signature
 //! and documentation there. In: keys of the editor, answers of the session. Out: edits of the line, and rows below
-//! it. Invariants: the editor never waits longer than [`wait::BRIEFLY`]; an answer counts only for the text and
+//! it. Invariants: the editor never waits longer than [`sources::BRIEFLY`]; an answer counts only for the text and
 //! cursor it was requested for; foreign text is shown without control characters.
 //!
 //! Absent on purpose: the interpreter's knowledge, and keys (`terminal::keys` binds them).
 
+mod below;
 mod code_context;
 mod completer;
 mod doc;
 mod files;
-mod found;
 mod lookup;
 mod menu;
-mod menu_state;
-mod question;
 mod rules;
 mod sources;
 mod strings;
 #[cfg(test)]
 mod tests;
-mod wait;
 
 use std::sync::{Arc, Mutex};
 
@@ -30,10 +27,10 @@ use reedline::{Reedline, ReedlineEvent, ReedlineMenu};
 
 use crate::terminal::editor_wait::{EditorWait, WaitingCompleter};
 use crate::terminal::snapshot::SharedSnapshot;
+use below::{DOC, MENU, MenuState};
 use completer::TabCompleter;
 use doc::DocMenu;
 use menu::CompletionMenu;
-use menu_state::{DOC, MENU, MenuState};
 pub(super) use sources::Sources;
 
 /// Returns the event of Tab: indents in white space, completes elsewhere, moves on in an open menu.

@@ -7,6 +7,7 @@ use reedline::{EditCommand, ReedlineEvent};
 use crate::config::KeyAction;
 use crate::terminal::blocks::BlockCommand;
 use crate::terminal::host_command::HostCommand;
+use crate::terminal::keys::edits;
 
 /// Returns the event of an action that does not depend on the text.
 pub(super) fn event(action: KeyAction) -> ReedlineEvent {
@@ -104,25 +105,20 @@ pub(super) fn selects(action: KeyAction) -> bool {
 
 /// Returns true for actions that vi handles itself outside its insert mode.
 pub(super) fn is_for_insert_mode(action: KeyAction) -> bool {
-    matches!(
-        action,
-        KeyAction::Newline
-            | KeyAction::Complete
-            | KeyAction::Backspace
-            | KeyAction::Delete
-            | KeyAction::KillLine
-            | KeyAction::KillLineStart
-            | KeyAction::KillText
-            | KeyAction::KillBlankWord
-            | KeyAction::KillWordLeft
-            | KeyAction::KillWordRight
-            | KeyAction::Yank
-            | KeyAction::YankPop
-            | KeyAction::Transpose
-            | KeyAction::Uppercase
-            | KeyAction::Lowercase
-            | KeyAction::Capitalize
-    )
+    edits::cuts(action)
+        || matches!(
+            action,
+            KeyAction::Newline
+                | KeyAction::Complete
+                | KeyAction::Backspace
+                | KeyAction::Delete
+                | KeyAction::Yank
+                | KeyAction::YankPop
+                | KeyAction::Transpose
+                | KeyAction::Uppercase
+                | KeyAction::Lowercase
+                | KeyAction::Capitalize
+        )
 }
 
 /// Returns true for actions that vi has keys of its own for.

@@ -1,14 +1,15 @@
-//! Edits that depend on the text: the bytes to replace, and their replacement.
+//! Edits that depend on the text: the bytes to replace, and their replacement; Enter.
 //!
 //! Pure. The keys use these while they know the text ([`TypedText`]), the editor with its own text when they do
 //! not. Absent on purpose: the kill ring (`kill_ring`), moving, single characters.
 
 use std::ops::Range;
 
-use reedline::EditCommand;
+use reedline::{EditCommand, ReedlineEvent};
 
 use crate::config::KeyAction;
-use crate::input::{Mode, clause_indent};
+use crate::input::{Completeness, Mode, clause_indent};
+use crate::terminal::cell_language::CellLanguage;
 use crate::terminal::keys::typed_text::TypedText;
 use crate::text::last_word;
 
@@ -57,6 +58,10 @@ pub(in crate::terminal) fn cut(action: KeyAction, typed: &TypedText) -> Option<R
         }
         _ => return None,
     })
+}
+
+pub(super) fn cuts(action: KeyAction) -> bool {
+    cut(action, &TypedText::new(String::new(), 0)).is_some()
 }
 
 pub(in crate::terminal) fn cuts_back(action: KeyAction) -> bool {
@@ -148,6 +153,35 @@ pub(in crate::terminal) fn shift(text: &str, selected: Range<usize>, inwards: bo
     Change {
         range: start..end,
         with: shifted.join("\n"),
+    }
+}
+
+/// Returns the event that begins a line indented by this many columns.
+pub(super) fn newline(indent: usize) -> ReedlineEvent {
+    let mut edits = vec![EditCommand::InsertNewline];
+    if indent > 0 {
+        edits.push(EditCommand::InsertString(" ".repeat(indent)));
+    }
+    ReedlineEvent::Edit(edits)
+}
+
+/// Returns the indentation of a line begun at the cursor.
+pub(super) fn indent_at(typed: &TypedText, (mode, cell_language): &(Mode, CellLanguage)) -> usize {
+    match cell_language.completeness(&typed.text[..typed.cursor], *mode) {
+        Completeness::Incomplete { indent } => indent,
+        Completeness::Complete | Completeness::Invalid => 0,
+    }
+}
+
+/// Returns the event of Enter: a new line with its indentation, or a submit.
+pub(super) fn enter(typed: &TypedText, reading: &(Mode, CellLanguage)) -> ReedlineEvent {
+    let after = &typed.text[typed.cursor..];
+    if !after.trim().is_empty() && after.contains('\n') {
+        return newline(indent_at(typed, reading));
+    }
+    match reading.1.completeness(&typed.text, reading.0) {
+        Completeness::Incomplete { indent } => newline(indent),
+        Completeness::Complete | Completeness::Invalid => ReedlineEvent::Submit,
     }
 }
 

@@ -5,8 +5,8 @@
 use crate::dialog::display_form;
 use crate::record::{Scope, SearchHit, SessionPreview, SessionRow};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{PanelStyle, with_excerpt, wrapped};
-use crate::terminal::panel::PanelFrame;
+use crate::terminal::list;
+use crate::terminal::panel::{PanelFrame, PanelStyle, with_excerpt, wrapped};
 use crate::terminal::picker::state::{Picker, PickerMode};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::{Line, columns, cut, cut_front, expand_tabs};
@@ -28,29 +28,27 @@ const KEYS: [&str; 6] = [
 
 pub(super) fn frame(picker: &Picker, size: TerminalSize) -> PanelFrame {
     let (width, height) = (usize::from(size.columns), usize::from(size.rows));
-    let (place, shown, all) = picker.places();
-    let mut lines = vec![title(picker, width, shown, all)];
+    let shown = picker.shown.len();
     let (filter, column) = filter_line(picker);
-    let cursor = Some((1, column));
-    lines.push(filter);
-    lines.push(header(width));
+    let mut lines = vec![title(picker, width), filter, header(width)];
     let help = if height > 8 {
         help(picker, width)
     } else {
         Vec::new()
     };
     let room = height.saturating_sub(lines.len() + help.len());
-    let looks = room > FEWEST + 2;
-    let list = if looks {
+    let has_preview = room > FEWEST + 2;
+    let rows = if has_preview {
         shown.clamp(1, (room * 9 / 20).max(FEWEST))
     } else {
         room
     };
-    let from = place
-        .saturating_sub(list / 2)
-        .min(shown.saturating_sub(list));
-    let rows = picker.shown_from(from).take(list);
-    lines.extend(rows.map(|(row, chosen)| row_line(row, picker.found(row.id), width, chosen)));
+    let chosen = picker.list.chosen;
+    lines.extend(list::centred(chosen, shown, rows).map(|place| {
+        let row = picker.at(place);
+        let found = picker.found(row.id);
+        list::row(place == chosen, |mark| row_line(mark, row, found, width))
+    }));
     if shown == 0 {
         let none = if picker.has_more() {
             "  …"
@@ -59,18 +57,16 @@ pub(super) fn frame(picker: &Picker, size: TerminalSize) -> PanelFrame {
         };
         lines.push(Line::styled(PanelStyle::Dim, none));
     }
-    let bottom = height.saturating_sub(help.len());
-    if looks {
+    if has_preview {
         lines.push(Line::styled(PanelStyle::Dim, "─".repeat(width)));
-        let preview = preview(picker, width, bottom.saturating_sub(lines.len()));
-        lines.extend(preview);
+        let room = height.saturating_sub(lines.len() + help.len());
+        lines.extend(preview(picker, width, room));
     }
-    lines.resize(bottom, Line::default());
-    lines.extend(help);
-    PanelFrame { lines, cursor }
+    PanelFrame::new(lines, help, height, (1, column))
 }
 
-fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
+fn title(picker: &Picker, width: usize) -> Line {
+    let (shown, all) = (picker.shown.len(), picker.rows.len());
     let place = match picker.scope() {
         Scope::All => "all directories".to_owned(),
         Scope::Directory(path) => visible(&path.to_string_lossy()).into_owned(),
@@ -96,8 +92,8 @@ fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
 
 /// Returns the edited line, and the column of the cursor.
 fn filter_line(picker: &Picker) -> (Line, usize) {
-    let (label, entry) = match picker.mode() {
-        PickerMode::Choice => ("> ", picker.entry()),
+    let (label, entry) = match &picker.mode {
+        PickerMode::Choice => ("> ", &picker.filter),
         PickerMode::Delete(id) => {
             let question = format!("Delete session {id} and everything in it? (y/N) ");
             let column = columns(&question);
@@ -119,8 +115,7 @@ fn header(width: usize) -> Line {
     Line::styled(PanelStyle::Dim, text)
 }
 
-fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen: bool) -> Line {
-    let mark = if chosen { "> " } else { "  " };
+fn row_line(mark: &str, row: &SessionRow, found: Option<&[SearchHit]>, width: usize) -> Line {
     let facts = if width >= WIDE {
         let start: String = row.start.chars().take(19).collect();
         format!("{mark}{:>6}  {start:20}  {:>5}  ", row.id, row.commands)
@@ -136,7 +131,7 @@ fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen:
         line = line.and(PanelStyle::Strong, name);
     }
     if let Some(first) = found.and_then(<[SearchHit]>::first) {
-        return reversed(with_excerpt(line, &first.text, &first.at, room), chosen);
+        return with_excerpt(line, &first.text, &first.at, room);
     }
     let (look, text) = if row.last_prompt.is_empty() {
         (PanelStyle::Dim, &row.last_input)
@@ -144,11 +139,7 @@ fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen:
         (PanelStyle::Plain, &row.last_prompt)
     };
     let text = start(text);
-    reversed(line.and(look, cut(&text, room)), chosen)
-}
-
-fn reversed(line: Line, chosen: bool) -> Line {
-    if chosen { line.reversed() } else { line }
+    line.and(look, cut(&text, room))
 }
 
 /// Returns the start of a text on one line, with blanks for newlines: long enough for any terminal.
@@ -221,36 +212,29 @@ fn glanced(glance: &SessionPreview, width: usize, room: usize) -> Vec<Line> {
 
 /// Returns the keys, or the current message, on one or two lines.
 fn help(picker: &Picker, width: usize) -> Vec<Line> {
-    if let Some(message) = picker.message() {
+    if let Some(message) = &picker.message {
         return vec![Line::styled(PanelStyle::Strong, visible(message))];
     }
-    if !matches!(picker.mode(), PickerMode::Choice) {
-        let keys = match picker.mode() {
-            PickerMode::Name(..) => "Enter rename · Esc back",
-            _ => "y delete · any other key keeps it",
-        };
-        return vec![Line::styled(PanelStyle::Dim, keys)];
+    let dim = |line: &str| Line::styled(PanelStyle::Dim, line);
+    match picker.mode {
+        PickerMode::Choice => {}
+        PickerMode::Name(..) => return vec![dim("Enter rename · Esc back")],
+        PickerMode::Delete(_) => return vec![dim("y delete · any other key keeps it")],
     }
-    let mut lines = vec![String::new()];
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for key in KEYS {
         let key = match (key, picker.scope()) {
             ("Tab all", Scope::All) => "Tab here",
             _ => key,
         };
-        let last = lines.last_mut().expect("there is one");
-        if last.is_empty() {
-            last.push_str(key);
-        } else if columns(last) + 3 + columns(key) <= width {
-            last.push_str(" · ");
-            last.push_str(key);
-        } else {
-            lines.push(key.to_owned());
+        if !line.is_empty() && columns(&line) + 3 + columns(key) > width {
+            lines.push(dim(&std::mem::take(&mut line)));
         }
+        line += if line.is_empty() { "" } else { " · " };
+        line += key;
     }
+    lines.push(dim(&line));
     lines
-        .into_iter()
-        .map(|line| Line::styled(PanelStyle::Dim, line))
-        .collect()
 }
 
 #[cfg(test)]

@@ -5,15 +5,13 @@
 //! once however many there are. Absent on purpose: resuming the picked session.
 
 mod draw;
-mod matching;
 mod state;
 
 use std::path::Path;
-use std::time::Duration;
 
 use crossterm::event::Event;
 
-use crate::record::{Archive, Scope};
+use crate::record::Archive;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
@@ -52,30 +50,21 @@ pub fn pick(
     let near = archive.nearby_scope(cwd)?;
     let mut picker = Picker::new(near);
     more(&mut picker, archive, without)?;
-    if picker.is_empty() {
+    if picker.rows.is_empty() {
         return Ok(PickerOutcome::Nothing);
     }
     let panel = Panel::open(screen, guard)?;
     loop {
         if let Some(id) = picker.wants_glance() {
-            picker.set_glance(id, archive.preview(id)?);
+            picker.glance = Some((id, archive.preview(id)?));
         }
         panel.show(&draw::frame(&picker, panel.size()))?;
-        let event = loop {
-            let patience = picker.has_more().then_some(Duration::ZERO);
-            if let Some(event) = panel.next(patience)? {
-                break Some(event);
-            }
-            if more(&mut picker, archive, without)? {
-                break None;
-            }
-        };
-        let wish = match event {
+        let effect = match panel.next_or(|| more(&mut picker, archive, without))? {
             Some(Event::Key(key)) => picker.on_key(&key),
             Some(Event::Paste(text)) => picker.on_paste(&text),
             _ => PickerEffect::Nothing,
         };
-        match wish {
+        match effect {
             PickerEffect::Nothing => {}
             PickerEffect::Resume(id) => return Ok(PickerOutcome::Session(id)),
             PickerEffect::Cancel => return Ok(PickerOutcome::Cancelled),
@@ -111,21 +100,25 @@ pub fn pick_at_startup(
     pick(screen, guard.as_ref(), archive, cwd, None)
 }
 
-/// Reads the next page; returns true when there is a change to show.
-fn more(picker: &mut Picker, archive: &mut Archive, without: Option<i64>) -> Result<bool, Report> {
-    let scope: Scope = picker.scope().clone();
+/// Reads the next page; returns whether there is a change to show, `None` when all is read.
+fn more(
+    picker: &mut Picker,
+    archive: &mut Archive,
+    without: Option<i64>,
+) -> Result<Option<bool>, Report> {
+    let scope = picker.scope().clone();
     if let Some(before) = picker.next_page() {
-        let most = if picker.is_empty() { FIRST } else { PAGE };
+        let most = if picker.rows.is_empty() { FIRST } else { PAGE };
         let mut rows = archive.page(&scope, before, most)?;
         let complete = rows.len() < most as usize;
         rows.retain(|row| Some(row.id) != without);
         picker.add(rows, complete);
-        return Ok(true);
+        return Ok(Some(true));
     }
     if let Some((needle, before)) = picker.next_search() {
         let (mut found, last) = archive.search(needle, &scope, before, PAGE)?;
         found.retain(|entry| Some(entry.session) != without);
-        return Ok(picker.add_found(found, last));
+        return Ok(Some(picker.add_found(found, last)));
     }
-    Ok(false)
+    Ok(None)
 }

@@ -5,16 +5,18 @@
 use std::collections::HashMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use nucleo_matcher::Utf32String;
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32String};
 
 use crate::keys::entry::Entry;
 use crate::record::{Scope, SearchHit, SessionPreview, SessionRow};
-use crate::terminal::picker::matching::{Scorer, text_of};
+use crate::session::report_notice;
+use crate::terminal::list::{ListView, is_cancel_key, steps_of};
 use crate::text::needle::Needle;
 use crate::text::report::Report;
 
-/// Rows that Page Up and Page Down move over.
-const PAGE: usize = 8;
+/// Characters of a prompt that are matched: a whole one would match nearly every filter.
+const LOOKED_AT: usize = 240;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PickerEffect {
@@ -46,18 +48,18 @@ struct Search {
 pub(super) struct Picker {
     near: Scope,
     all: bool,
-    rows: Vec<SessionRow>,
+    pub(super) rows: Vec<SessionRow>,
     texts: Vec<(i64, Utf32String)>,
     complete: bool,
-    scorer: Scorer,
+    matcher: Matcher,
     /// Score and index of the sessions shown, best first.
-    shown: Vec<(u32, usize)>,
-    chosen: usize,
-    filter: Entry,
+    pub(super) shown: Vec<(u32, usize)>,
+    pub(super) list: ListView,
+    pub(super) filter: Entry,
     search: Option<Search>,
-    mode: PickerMode,
-    message: Option<String>,
-    glance: Option<(i64, SessionPreview)>,
+    pub(super) mode: PickerMode,
+    pub(super) message: Option<String>,
+    pub(super) glance: Option<(i64, SessionPreview)>,
 }
 
 impl Picker {
@@ -68,9 +70,9 @@ impl Picker {
             rows: Vec::new(),
             texts: Vec::new(),
             complete: false,
-            scorer: Scorer::new(),
+            matcher: Matcher::new(Config::DEFAULT),
             shown: Vec::new(),
-            chosen: 0,
+            list: ListView::default(),
             filter: Entry::default(),
             search: None,
             mode: PickerMode::Choice,
@@ -81,10 +83,6 @@ impl Picker {
 
     pub(super) fn scope(&self) -> &Scope {
         if self.all { &Scope::All } else { &self.near }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 
     /// Returns true when there are sessions to read.
@@ -139,12 +137,8 @@ impl Picker {
         (self.glance.as_ref().map(|(known, _)| *known) != Some(id)).then_some(id)
     }
 
-    pub(super) fn set_glance(&mut self, id: i64, glance: SessionPreview) {
-        self.glance = Some((id, glance));
-    }
-
     pub(super) fn chosen(&self) -> Option<&SessionRow> {
-        let (_, index) = self.shown.get(self.chosen)?;
+        let (_, index) = self.shown.get(self.list.chosen)?;
         self.rows.get(*index)
     }
 
@@ -154,34 +148,9 @@ impl Picker {
         (*known == id).then_some(glance)
     }
 
-    /// Returns the sessions shown from index `from` on, each with whether it is chosen.
-    pub(super) fn shown_from(&self, from: usize) -> impl Iterator<Item = (&SessionRow, bool)> {
-        self.shown
-            .iter()
-            .enumerate()
-            .skip(from)
-            .map(|(place, (_, index))| (&self.rows[*index], place == self.chosen))
-    }
-
-    /// Returns the index of the chosen session, the number shown, and the number of all.
-    pub(super) fn places(&self) -> (usize, usize, usize) {
-        (self.chosen, self.shown.len(), self.rows.len())
-    }
-
-    pub(super) fn filter(&self) -> &str {
-        self.filter.text()
-    }
-
-    pub(super) fn entry(&self) -> &Entry {
-        &self.filter
-    }
-
-    pub(super) fn mode(&self) -> &PickerMode {
-        &self.mode
-    }
-
-    pub(super) fn message(&self) -> Option<&str> {
-        self.message.as_deref()
+    /// Returns the session shown at this index.
+    pub(super) fn at(&self, place: usize) -> &SessionRow {
+        &self.rows[self.shown[place].1]
     }
 
     /// Returns the hits in a session; `None` when there is no search.
@@ -233,21 +202,19 @@ impl Picker {
         if is_cancel_key(key) {
             return PickerEffect::Cancel;
         }
+        if let Some(by) = steps_of(key, "pk", "nj") {
+            self.list.step(by, self.shown.len());
+            return PickerEffect::Nothing;
+        }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let id = self.chosen().map(|row| row.id);
         match key.code {
             KeyCode::Enter => return id.map_or(PickerEffect::Nothing, PickerEffect::Resume),
-            KeyCode::Char('d') if control && self.filter().is_empty() => {
+            KeyCode::Char('d') if control && self.filter.text().is_empty() => {
                 return PickerEffect::Cancel;
             }
-            KeyCode::Up => self.step(-1),
-            KeyCode::Char('p' | 'k') if control => self.step(-1),
-            KeyCode::Down => self.step(1),
-            KeyCode::Char('n' | 'j') if control => self.step(1),
-            KeyCode::PageUp => (0..PAGE).for_each(|_| self.step(-1)),
-            KeyCode::PageDown => (0..PAGE).for_each(|_| self.step(1)),
-            KeyCode::Home => self.chosen = 0,
-            KeyCode::End => self.chosen = self.shown.len().saturating_sub(1),
+            KeyCode::Home => self.list.chosen = 0,
+            KeyCode::End => self.list.chosen = self.shown.len().saturating_sub(1),
             KeyCode::Tab => self.toggle_scope(),
             KeyCode::Char('a') if control => self.toggle_scope(),
             KeyCode::Delete => self.mode = id.map_or(PickerMode::Choice, PickerMode::Delete),
@@ -273,21 +240,20 @@ impl Picker {
     pub(super) fn on_deleted(&mut self, id: i64, deleted: Result<(), Report>) {
         match deleted {
             Ok(()) => {
-                let chosen = self.chosen;
+                let chosen = self.list.chosen;
                 self.rows.retain(|row| row.id != id);
                 self.texts.retain(|(known, _)| *known != id);
                 self.show_anew();
-                self.chosen = chosen.min(self.shown.len().saturating_sub(1));
+                self.list.chosen = chosen.min(self.shown.len().saturating_sub(1));
                 self.message = Some(format!("session {id} deleted"));
             }
-            Err(report) => self.message = Some(format!("not deleted: {}", report_line(&report))),
+            Err(report) => self.failed("deleted", &report),
         }
     }
 
     pub(super) fn on_renamed(&mut self, id: i64, name: &str, renamed: Result<(), Report>) {
         if let Err(report) = renamed {
-            self.message = Some(format!("not renamed: {}", report_line(&report)));
-            return;
+            return self.failed("renamed", &report);
         }
         if let Some(index) = self.rows.iter().position(|row| row.id == id) {
             self.rows[index].name = (!name.is_empty()).then(|| name.to_owned());
@@ -299,9 +265,8 @@ impl Picker {
         });
     }
 
-    fn step(&mut self, by: isize) {
-        let last = self.shown.len().saturating_sub(1);
-        self.chosen = self.chosen.saturating_add_signed(by).min(last);
+    fn failed(&mut self, verb: &str, report: &Report) {
+        self.message = Some(format!("not {verb}: {}", report_notice(report).message));
     }
 
     fn toggle_scope(&mut self) {
@@ -314,12 +279,13 @@ impl Picker {
 
     fn toggle_search(&mut self) {
         if self.search.take().is_none() {
-            if self.filter().trim().is_empty() {
+            let text = self.filter.text().trim();
+            if text.is_empty() {
                 self.message = Some("type what to look for, then Ctrl-F".into());
                 return;
             }
             self.search = Some(Search {
-                needle: Needle::new(self.filter().trim()),
+                needle: Needle::new(text),
                 before: i64::MAX,
                 complete: false,
                 found: HashMap::new(),
@@ -335,7 +301,7 @@ impl Picker {
 
     fn show_anew(&mut self) {
         self.shown.clear();
-        self.chosen = 0;
+        self.list.chosen = 0;
         self.show_from(0);
     }
 
@@ -348,7 +314,7 @@ impl Picker {
             self.shown.extend(new.map(|index| (0, index)));
             return;
         }
-        let fitting = self.scorer.fitting(self.filter.text(), &self.texts[from..]);
+        let fitting = fitting(&mut self.matcher, self.filter.text(), &self.texts[from..]);
         self.shown.extend(
             fitting
                 .into_iter()
@@ -357,7 +323,7 @@ impl Picker {
         self.shown
             .sort_by_key(|(score, index)| (std::cmp::Reverse(*score), *index));
         // At the top the best match is chosen as rows come in; below, the user's choice stays.
-        if self.chosen > 0 {
+        if self.list.chosen > 0 {
             self.choose(chosen);
         }
     }
@@ -367,26 +333,45 @@ impl Picker {
             .shown
             .iter()
             .position(|(_, index)| Some(self.rows[*index].id) == id);
-        self.chosen = place.unwrap_or(0);
+        self.list.chosen = place.unwrap_or(0);
     }
 }
 
-/// Returns true for keys that leave without a choice.
-fn is_cancel_key(key: &KeyEvent) -> bool {
-    match key.code {
-        KeyCode::Esc => true,
-        KeyCode::Char('c' | 'g') => key.modifiers.contains(KeyModifiers::CONTROL),
-        _ => false,
-    }
+/// Returns the scores of the `texts` that match by letters in their order, words in any order, each with its index;
+/// for a blank filter all of them, with equal scores.
+fn fitting(matcher: &mut Matcher, filter: &str, texts: &[(i64, Utf32String)]) -> Vec<(u32, usize)> {
+    let pattern = Pattern::new(
+        filter,
+        CaseMatching::Smart,
+        Normalization::Smart,
+        AtomKind::Fuzzy,
+    );
+    let number = filter.trim().parse::<i64>().ok();
+    let score = |(index, (id, text)): (usize, &(i64, Utf32String))| {
+        let score = pattern.score(text.slice(..), matcher)?;
+        // A typed number selects that session.
+        let score = if number == Some(*id) { u32::MAX } else { score };
+        Some((score, index))
+    };
+    texts.iter().enumerate().filter_map(score).collect()
 }
 
-fn report_line(report: &Report) -> String {
-    let mut line = report.message.clone();
-    for cause in &report.causes {
-        line.push_str(": ");
-        line.push_str(cause);
+/// Returns the text of a session that is matched.
+fn text_of(row: &SessionRow) -> Utf32String {
+    let start: String = row.start.chars().take(16).collect();
+    let cut = |text: &str| text.chars().take(LOOKED_AT).collect::<String>();
+    let name = row.name.as_deref().unwrap_or_default();
+    let mut text = format!("{} {start} {name} {}", row.id, cut(&row.last_prompt));
+    if row.first_prompt != row.last_prompt {
+        text.push(' ');
+        text.push_str(&cut(&row.first_prompt));
     }
-    line
+    if row.last_prompt.is_empty() {
+        text.push_str(&cut(&row.last_input));
+    }
+    text.push(' ');
+    text.push_str(&row.cwd);
+    Utf32String::from(text)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use nu_ansi_term::Style;
 
 use crate::record::{CellStatus, InputInfo};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{PanelStyle, with_excerpt};
-use crate::terminal::panel::PanelFrame;
+use crate::terminal::list;
+use crate::terminal::panel::{PanelFrame, PanelStyle, with_excerpt};
 use crate::terminal::reverse_search::state::ReverseSearch;
 use crate::text::escape::visible;
 use crate::text::needle::Needle;
@@ -25,62 +25,45 @@ const KEYS_IN_SHORT: &str = "Enter take · ^R older · ^S newer · Esc";
 
 pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
     let (width, height) = (usize::from(size.columns), usize::from(size.rows));
-    let (place, count) = search.places();
-    let typed = visible(search.needle().text()).into_owned();
-    let label = if count == 0 && search.is_complete() {
+    let (chosen, count) = (search.list.chosen, search.fitting.len());
+    let typed = visible(search.needle.text()).into_owned();
+    let label = if count == 0 && search.complete {
         "(failing reverse-search) "
     } else {
         "(reverse-search) "
     };
     let cursor = label.len() + columns(&typed);
-    let mut lines = vec![Line::styled(PanelStyle::Strong, label).and(PanelStyle::Plain, typed)];
+    let mut head = Line::styled(PanelStyle::Strong, label).and(PanelStyle::Plain, typed);
     if count > 0 && cursor + 16 < width {
-        let more = if search.is_complete() { "" } else { "+" };
-        let counted = format!("  {}/{count}{more}", place + 1);
-        lines[0] = std::mem::take(&mut lines[0]).and(PanelStyle::Dim, counted);
+        let more = if search.complete { "" } else { "+" };
+        head = head.and(PanelStyle::Dim, format!("  {}/{count}{more}", chosen + 1));
     }
-    let help = usize::from(height > 6);
-    let room = height.saturating_sub(2 + help);
-    let mut whole = search
+    let keys = [KEYS, KEYS_IN_SHORT][usize::from(columns(KEYS) > width)];
+    let mut help = vec![Line::styled(PanelStyle::Dim, keys)];
+    help.truncate(usize::from(height > 6));
+    let room = height.saturating_sub(2 + help.len());
+    let (whole, found) = search
         .chosen()
-        .map(|text| whole(text, search.needle(), width))
+        .map(|text| whole(text, &search.needle, width))
         .unwrap_or_default();
-    let list = count
+    let rows = count
         .min((room * 2 / 5).max(FEWEST))
-        .min(room.saturating_sub(whole.0.len()).max(FEWEST));
-    // From the oldest row shown down to the newest; the chosen one is among them.
-    let newest = (place + 1)
-        .saturating_sub(list.div_ceil(2))
-        .min(count.saturating_sub(list));
-    for place_here in (newest..newest + list).rev() {
-        if let Some(text) = search.at(place_here) {
-            let facts = search.facts(place_here).filter(|_| width >= WIDE);
-            let chosen = place_here == place;
-            let mark = if chosen { "> " } else { "  " };
-            let row = row(mark, text, search.needle(), width, facts);
-            lines.push(if chosen { row.reversed() } else { row });
-        }
+        .min(room.saturating_sub(whole.len()).max(FEWEST));
+    let mut lines = vec![head];
+    // From the oldest row shown down to the newest.
+    let older = count.saturating_sub(chosen + 1);
+    for row_from_oldest in list::centred(older, count, rows) {
+        let place = count - 1 - row_from_oldest;
+        let text = search.at(place).unwrap_or_default();
+        let facts = search.facts(place).filter(|_| width >= WIDE);
+        let draw = |mark| row(mark, text, &search.needle, width, facts);
+        lines.push(list::row(place == chosen, draw));
     }
-    lines.push(rule(search.facts(place), width));
-    let left = height.saturating_sub(lines.len() + help);
+    lines.push(rule(search.facts(chosen), width));
+    let left = height.saturating_sub(lines.len() + help.len());
     // The match stays visible.
-    let skip = (whole.1 + 1).saturating_sub(left);
-    whole.0.drain(..skip.min(whole.0.len()));
-    whole.0.truncate(left);
-    lines.extend(whole.0);
-    lines.resize(height.saturating_sub(help), Line::default());
-    if help > 0 {
-        let keys = if columns(KEYS) <= width {
-            KEYS
-        } else {
-            KEYS_IN_SHORT
-        };
-        lines.push(Line::styled(PanelStyle::Dim, keys));
-    }
-    PanelFrame {
-        lines,
-        cursor: Some((0, cursor)),
-    }
+    lines.extend(whole.into_iter().skip((found + 1).saturating_sub(left)));
+    PanelFrame::new(lines, help, height, (0, cursor))
 }
 
 /// Returns the line between list and input, with the facts of the input.

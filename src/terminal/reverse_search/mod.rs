@@ -56,23 +56,16 @@ fn run_search(
     let mut search = ReverseSearch::new(recall.newest_first(), back.further.is_some());
     let panel = Panel::open(screen, guard)?;
     loop {
-        let event = match ahead() {
-            Some(event) => Some(event),
-            None => {
-                let size = panel.size();
-                back.learn(&mut search, usize::from(size.rows));
-                panel.show(&draw::frame(&search, size))?;
-                loop {
-                    let patience = search.wants_more().then_some(Duration::ZERO);
-                    if let Some(event) = panel.next(patience)? {
-                        break Some(event);
-                    }
-                    if patience.is_none() || back.step(&mut search) {
-                        break None;
-                    }
-                }
-            }
-        };
+        let mut event = ahead();
+        if event.is_none() {
+            let size = panel.size();
+            back.learn(&mut search, usize::from(size.rows));
+            panel.show(&draw::frame(&search, size))?;
+            event = panel.next_or(|| {
+                let wants = search.wants_more();
+                Ok(wants.then(|| back.step(&mut search)))
+            })?;
+        }
         // Typed before the match was found: the key applies to that match.
         if let Some(Event::Key(key)) = &event
             && !search.narrows(key)
@@ -82,15 +75,14 @@ fn run_search(
                 back.step(&mut search);
             }
         }
-        let wish = match event {
-            Some(Event::Key(key)) => search.on_key(&key),
+        match event {
+            Some(Event::Key(key)) => match search.on_key(&key) {
+                SearchEffect::Nothing => {}
+                SearchEffect::Back => return Ok(None),
+                SearchEffect::Take(taken) => return Ok(Some(taken)),
+            },
             Some(Event::Paste(text)) => search.on_paste(&text),
-            _ => SearchEffect::Nothing,
-        };
-        match wish {
-            SearchEffect::Nothing => {}
-            SearchEffect::Back => return Ok(None),
-            SearchEffect::Take(taken) => return Ok(Some(taken)),
+            _ => {}
         }
     }
 }
@@ -104,8 +96,8 @@ struct OlderInputs<'a> {
 impl OlderInputs<'_> {
     /// Searches the next part; returns true when there is a change to show.
     fn step(&mut self, search: &mut ReverseSearch) -> bool {
-        if self.text != search.needle().text() {
-            self.text = search.needle().text().to_owned();
+        if self.text != search.needle.text() {
+            self.text = search.needle.text().to_owned();
             self.further = self.recall.search(&self.text);
         }
         let further = self.further.as_mut();
@@ -118,8 +110,8 @@ impl OlderInputs<'_> {
         let Some(further) = &mut self.further else {
             return;
         };
-        let (place, _) = search.places();
-        for (index, typed) in search.unknown(place.saturating_sub(rows)..place + rows) {
+        let chosen = search.list.chosen;
+        for (index, typed) in search.unknown(chosen.saturating_sub(rows)..chosen + rows) {
             search.learn(index, further.info(&typed));
         }
     }

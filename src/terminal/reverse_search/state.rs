@@ -12,6 +12,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::keys::entry::Entry;
 use crate::record::{InputInfo, RecordedInput};
+use crate::terminal::list::{ListView, is_cancel_key, steps_of};
 use crate::text::escape::editable;
 use crate::text::needle::Needle;
 
@@ -61,12 +62,13 @@ pub(super) struct ReverseSearch {
     first: usize,
     /// The record may have older inputs.
     more: bool,
-    complete: bool,
+    pub(super) complete: bool,
     typed: Entry,
-    needle: Needle,
+    pub(super) needle: Needle,
     /// Indices of the matches, newest first.
-    fitting: Vec<usize>,
-    chosen: usize,
+    pub(super) fitting: Vec<usize>,
+    /// From the newest match to the oldest.
+    pub(super) list: ListView,
 }
 
 impl ReverseSearch {
@@ -80,17 +82,13 @@ impl ReverseSearch {
             inputs: inputs.into_iter().map(Candidate::from_recorded).collect(),
             typed: Entry::default(),
             needle: Needle::new(""),
-            chosen: 0,
+            list: ListView::default(),
         }
     }
 
     /// Returns true when older inputs have to be looked up.
     pub(super) fn wants_more(&self) -> bool {
-        !self.complete && self.fitting.len() < self.chosen + AHEAD
-    }
-
-    pub(super) fn is_complete(&self) -> bool {
-        self.complete
+        !self.complete && self.fitting.len() < self.list.chosen + AHEAD
     }
 
     pub(super) fn fits(&self, text: &str) -> bool {
@@ -140,15 +138,6 @@ impl ReverseSearch {
         self.inputs.get(*index)?.facts.as_ref()?.as_ref()
     }
 
-    pub(super) fn needle(&self) -> &Needle {
-        &self.needle
-    }
-
-    /// Returns the index of the chosen match, and the number of matches.
-    pub(super) fn places(&self) -> (usize, usize) {
-        (self.chosen, self.fitting.len())
-    }
-
     /// Returns the match at this index; 0 is the newest.
     pub(super) fn at(&self, place: usize) -> Option<&str> {
         let index = self.fitting.get(place)?;
@@ -157,7 +146,7 @@ impl ReverseSearch {
 
     /// Returns the match that Enter accepts.
     pub(super) fn chosen(&self) -> Option<&str> {
-        self.at(self.chosen)
+        self.at(self.list.chosen)
     }
 
     /// Returns true for a key that edits the needle, or has no meaning.
@@ -171,16 +160,16 @@ impl ReverseSearch {
     }
 
     pub(super) fn on_key(&mut self, key: &KeyEvent) -> SearchEffect {
+        if is_cancel_key(key) {
+            return SearchEffect::Back;
+        }
+        if let Some(down) = steps_of(key, "rp", "sn") {
+            // The newest match is at the bottom.
+            self.list.step(-down, self.fitting.len());
+            return SearchEffect::Nothing;
+        }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Esc => return SearchEffect::Back,
-            KeyCode::Char('c' | 'g') if control => return SearchEffect::Back,
-            KeyCode::Char('r' | 'p') if control => self.step(1),
-            KeyCode::Up => self.step(1),
-            KeyCode::Char('s' | 'n') if control => self.step(-1),
-            KeyCode::Down => self.step(-1),
-            KeyCode::PageUp => (0..8).for_each(|_| self.step(1)),
-            KeyCode::PageDown => (0..8).for_each(|_| self.step(-1)),
             KeyCode::Enter | KeyCode::Tab | KeyCode::Right | KeyCode::End => {
                 return self.take(true);
             }
@@ -196,10 +185,9 @@ impl ReverseSearch {
         SearchEffect::Nothing
     }
 
-    pub(super) fn on_paste(&mut self, text: &str) -> SearchEffect {
+    pub(super) fn on_paste(&mut self, text: &str) {
         self.typed.paste(text);
         self.look();
-        SearchEffect::Nothing
     }
 
     /// Returns the chosen match, with the cursor at its end or at the match.
@@ -214,13 +202,8 @@ impl ReverseSearch {
         })
     }
 
-    fn step(&mut self, by: isize) {
-        let last = self.fitting.len().saturating_sub(1);
-        self.chosen = self.chosen.saturating_add_signed(by).min(last);
-    }
-
     fn look(&mut self) {
-        let before = self.fitting.get(self.chosen).copied();
+        let before = self.fitting.get(self.list.chosen).copied();
         let longer = self.typed.text().starts_with(self.needle.text());
         self.needle = Needle::new(self.typed.text());
         if !longer || self.needle.text().is_empty() {
@@ -232,7 +215,7 @@ impl ReverseSearch {
             .filter(|index| self.fits(&self.inputs[*index].text))
             .collect();
         // A shorter needle starts again at the newest, as users expect of a correction.
-        self.chosen = match before {
+        self.list.chosen = match before {
             Some(before) if longer => {
                 let older = self.fitting.partition_point(|index| *index < before);
                 if older < self.fitting.len() { older } else { 0 }
@@ -286,6 +269,10 @@ mod tests {
         (search, wish)
     }
 
+    fn places(search: &ReverseSearch) -> (usize, usize) {
+        (search.list.chosen, search.fitting.len())
+    }
+
     fn check(script: &[&str], chosen: Option<&str>) {
         assert_eq!(typed(script).0.chosen(), chosen, "{script:?}");
     }
@@ -327,19 +314,19 @@ mod tests {
             typed("data = 3"),
             typed("a = 4")
         ])));
-        assert_eq!((search.places(), search.at(2)), ((0, 3), Some("a = 4")));
+        assert_eq!((places(&search), search.at(2)), ((0, 3), Some("a = 4")));
         assert!(!search.add(Some(Vec::new())), "nothing new");
-        search.step(1);
+        search.list.step(1, search.fitting.len());
         key(&mut search, ' ');
         assert_eq!(
-            (search.chosen(), search.places()),
+            (search.chosen(), places(&search)),
             (Some("data = 3"), (1, 3))
         );
         assert!(search.wants_more() && search.add(None) && !search.wants_more());
         key(&mut search, '=');
-        assert!(search.is_complete(), "all that fit less fit more");
+        assert!(search.complete, "all that fit less fit more");
         search.on_key(&KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
-        assert_eq!((search.places(), search.wants_more()), ((0, 1), true));
+        assert_eq!((places(&search), search.wants_more()), ((0, 1), true));
     }
 
     #[test]

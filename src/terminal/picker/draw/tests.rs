@@ -32,7 +32,7 @@ fn picker() -> Picker {
         )),
         inputs: vec![(4, "def f(x):\n    return x".into())],
     };
-    picker.set_glance(9, glance);
+    picker.glance = Some((9, glance));
     picker
 }
 

@@ -75,7 +75,9 @@ fn named(name: &str) -> (KeyCode, KeyModifiers) {
 }
 
 fn shown(picker: &Picker) -> Vec<i64> {
-    picker.shown_from(0).map(|(row, _)| row.id).collect()
+    (0..picker.shown.len())
+        .map(|place| picker.at(place).id)
+        .collect()
 }
 
 fn check(script: &str, expected: PickerEffect) {
@@ -121,7 +123,7 @@ fn what_is_chosen_stays_chosen_while_rows_come() {
     picker.add(vec![row(7, "", "p"), row(6, "", "zzz")], true);
     assert_eq!(picker.chosen().unwrap().id, 8);
     assert!(!picker.has_more());
-    assert_eq!(picker.places().1, 3);
+    assert_eq!(picker.shown.len(), 3);
 }
 
 #[test]
@@ -131,14 +133,14 @@ fn a_deletion_is_asked_for_and_only_y_does_it() {
     for kept in ["<C-x>n", "<C-x><Enter>", "<C-x><Esc>", "<C-x><C-y>"] {
         let mut picker = picker();
         assert_eq!(typed(&mut picker, kept), PickerEffect::Nothing, "{kept}");
-        assert_eq!(picker.message(), Some("session 9 is kept"));
-        assert_eq!(*picker.mode(), PickerMode::Choice);
+        assert_eq!(picker.message.as_deref(), Some("session 9 is kept"));
+        assert_eq!(picker.mode, PickerMode::Choice);
     }
     let mut picker = picker();
     typed(&mut picker, "<Down><C-x>y");
     picker.on_deleted(8, Err(Report::failure("it is open")));
     assert_eq!(
-        (shown(&picker).len(), picker.message()),
+        (shown(&picker).len(), picker.message.as_deref()),
         (5, Some("not deleted: it is open"))
     );
     picker.on_deleted(8, Ok(()));
@@ -162,13 +164,16 @@ fn a_name_is_edited_and_shown() {
     let mut picker = picker();
     typed(&mut picker, "<Down><C-r><C-u>sunshine<Enter>");
     picker.on_renamed(8, "sunshine", Ok(()));
-    assert_eq!(picker.message(), Some("session 8 is named `sunshine`"));
+    assert_eq!(
+        picker.message.as_deref(),
+        Some("session 8 is named `sunshine`")
+    );
     assert_eq!(
         typed(&mut picker, "sunshine<Enter>"),
         PickerEffect::Resume(8)
     );
     picker.on_renamed(8, "12", Err(Report::failure("no").because("why")));
-    assert_eq!(picker.message(), Some("not renamed: no: why"));
+    assert_eq!(picker.message.as_deref(), Some("not renamed: no: why"));
 }
 
 #[test]
@@ -179,7 +184,7 @@ fn tab_turns_between_this_directory_and_all() {
         (picker.scope(), picker.next_page()),
         (&Scope::All, Some(i64::MAX))
     );
-    assert_eq!((shown(&picker), picker.filter()), (vec![], "pl"));
+    assert_eq!((shown(&picker), picker.filter.text()), (vec![], "pl"));
     picker.add(vec![row(12, "", "plum")], true);
     assert_eq!(typed(&mut picker, "<Enter>"), PickerEffect::Resume(12));
     typed(&mut picker, "<C-a>");
@@ -198,7 +203,10 @@ fn a_search_shows_the_sessions_that_hold_the_text() {
     };
     let mut picker = picker();
     typed(&mut picker, "<C-f>");
-    assert_eq!(picker.message(), Some("type what to look for, then Ctrl-F"));
+    assert_eq!(
+        picker.message.as_deref(),
+        Some("type what to look for, then Ctrl-F")
+    );
     typed(&mut picker, "needle<C-f>");
     let (needle, before) = picker.next_search().unwrap();
     assert_eq!((needle.text(), before), ("needle", i64::MAX));
