@@ -6,7 +6,10 @@
 
 use std::ops::Range;
 
-use serde::de::IgnoredAny;
+use jsonc_parser::ast::{ObjectProp, Value as Node};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::tokens::Token;
+use jsonc_parser::{Scanner, ScannerOptions, parse_to_ast};
 use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,121 +26,71 @@ pub(super) struct Key {
 
 /// Replaces comments, and commas before a closing bracket, by blanks.
 pub(super) fn strip_comments(text: &str) -> String {
+    let mut scanner = Scanner::new(text, &ScannerOptions::default());
     let mut bytes = text.as_bytes().to_vec();
-    let mut at = 0;
-    // The last significant byte, and its offset.
-    let mut last = (b'{', 0);
-    while at < bytes.len() {
-        let byte = bytes[at];
-        let comment = comment(text, at);
-        if !comment.is_empty() {
-            at = comment.end;
-            for byte in &mut bytes[comment] {
-                if *byte != b'\n' {
-                    *byte = b' ';
-                }
+    let mut blank = |range: Range<usize>| {
+        let visible = bytes[range].iter_mut().filter(|byte| **byte != b'\n');
+        visible.for_each(|byte| *byte = b' ');
+    };
+    // A comma is trailing only behind a value.
+    let (mut behind_value, mut trailing) = (false, None);
+    // What the scanner refuses is no JSON, so nothing behind it counts.
+    while let Ok(Some(token)) = scanner.scan() {
+        let range = scanner.token_start()..scanner.token_end();
+        match token {
+            Token::CommentLine(_) | Token::CommentBlock(_) => {
+                blank(range);
+                continue;
             }
-            continue;
+            Token::CloseBrace | Token::CloseBracket => {
+                trailing.take().into_iter().for_each(&mut blank)
+            }
+            _ => {}
         }
-        if matches!(byte, b'}' | b']') && last.0 == b',' {
-            bytes[last.1] = b' ';
-        }
-        if !byte.is_ascii_whitespace() {
-            // A comma is trailing only behind a value.
-            let follows = !matches!(last.0, b'{' | b'[' | b',' | b':');
-            last = match byte {
-                b',' if !follows => (b':', at),
-                byte => (byte, at),
-            };
-        }
-        at = match byte {
-            b'"' => string_end(text, at),
-            _ => at + 1,
-        };
+        trailing = (behind_value && token == Token::Comma).then_some(range);
+        behind_value = !matches!(
+            token,
+            Token::OpenBrace | Token::OpenBracket | Token::Comma | Token::Colon
+        );
     }
     // Whole characters became blanks.
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// The comment that begins at `at`, without its line end; empty when none begins there or it does not end.
-fn comment(text: &str, at: usize) -> Range<usize> {
-    let rest = &text.as_bytes()[at..];
-    let length = if rest.starts_with(b"//") {
-        memchr::memchr(b'\n', rest).unwrap_or(rest.len())
-    } else if rest.starts_with(b"/*") {
-        memchr::memmem::find(&rest[2..], b"*/").map_or(0, |end| end + 4)
-    } else {
-        0
-    };
-    at..at + length
-}
-
-fn string_end(text: &str, at: usize) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = at + 1;
-    while at < bytes.len() && bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    (at + 1).min(bytes.len())
-}
-
 /// The keys of the outermost object of valid JSON, and those of objects that are its values.
 pub(super) fn keys(text: &str) -> Vec<Key> {
-    let bytes = text.as_bytes();
-    let (mut line, mut at) = (1, 0);
-    let mut keys = Vec::new();
-    // The open containers: true for objects.
-    let mut open: Vec<bool> = Vec::new();
-    let mut outer = String::new();
-    let mut key_next = false;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\n' => line += 1,
-            byte @ (b'{' | b'[') => {
-                open.push(byte == b'{');
-                key_next = byte == b'{';
-            }
-            b'}' | b']' => {
-                open.pop();
-            }
-            b',' => key_next = open.last() == Some(&true),
-            b'"' => {
-                let end = string_end(text, at);
-                if std::mem::take(&mut key_next)
-                    && let Some(Ok(key)) = text.get(at..end).map(serde_json::from_str::<String>)
-                {
-                    let (name, value) = match open.as_slice() {
-                        [true] => {
-                            outer.clone_from(&key);
-                            (Some(key), value_after(text, end))
-                        }
-                        [true, true] => (Some(format!("{outer}.{key}")), end..end),
-                        _ => (None, end..end),
-                    };
-                    keys.extend(name.map(|name| Key {
-                        name,
-                        line,
-                        at,
-                        value,
-                    }));
-                }
-                at = end;
-                continue;
-            }
-            _ => {}
+    let parsed = parse_to_ast(text, &Default::default(), &Default::default());
+    let Some(Node::Object(object)) = parsed.ok().and_then(|parsed| parsed.value) else {
+        return Vec::new();
+    };
+    let (mut line, mut counted) = (1, 0);
+    let mut key = |outer: &str, property: &ObjectProp<'_>, value| {
+        let at = property.start();
+        line += text[counted..at].matches('\n').count();
+        counted = at;
+        let name = format!("{outer}{}", property.name.as_str());
+        Key {
+            name,
+            line,
+            at,
+            value,
         }
-        at += 1;
+    };
+    let mut keys = Vec::new();
+    for property in &object.properties {
+        let value = property.value.range();
+        keys.push(key("", property, value.start..value.end));
+        if let Node::Object(inner) = &property.value {
+            let outer = format!("{}.", property.name.as_str());
+            keys.extend(
+                inner
+                    .properties
+                    .iter()
+                    .map(|property| key(&outer, property, 0..0)),
+            );
+        }
     }
     keys
-}
-
-fn value_after(text: &str, from: usize) -> Range<usize> {
-    let blank = |c: char| c == ':' || c.is_whitespace();
-    let start = text.len() - text[from..].trim_start_matches(blank).len();
-    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
-    // The text is valid, so there is a value.
-    let _ = values.next();
-    start..start + values.byte_offset()
 }
 
 /// `text` with `name` set to `value`; a text without an object gets one.
@@ -183,19 +136,23 @@ pub(super) fn set_value(text: &str, name: &str, value: &Value) -> String {
 
 /// Skips blanks, comments and a comma from `from` up to the line end or the next token; true when there was a comma.
 fn line_rest(text: &str, from: usize) -> (usize, bool) {
-    let (mut at, mut comma) = (from, false);
-    loop {
-        let comment = comment(text, at);
-        at = match text.as_bytes().get(at) {
-            _ if !comment.is_empty() => comment.end,
-            Some(b' ' | b'\t') => at + 1,
-            Some(b',') if !comma => {
-                comma = true;
-                at + 1
+    let rest = &text[from..];
+    let mut scanner = Scanner::new(rest, &ScannerOptions::default());
+    let (mut at, mut comma) = (0, false);
+    while let Ok(Some(token)) = scanner.scan() {
+        match token {
+            _ if rest[at..scanner.token_start()].contains('\n') => break,
+            Token::CommentLine(_) | Token::CommentBlock(_) => {}
+            Token::Comma if !comma => comma = true,
+            _ => {
+                at = scanner.token_start();
+                break;
             }
-            _ => return (at - usize::from(text[..at].ends_with('\r')), comma),
-        };
+        }
+        at = scanner.token_end();
     }
+    let blanks = rest[at..].len() - rest[at..].trim_start_matches([' ', '\t']).len();
+    (from + at + blanks, comma)
 }
 
 #[cfg(test)]
