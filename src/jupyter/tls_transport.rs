@@ -1,6 +1,7 @@
 //! TLS for the HTTP client of gateways: ureq's connections with our own trust.
 //!
-//! Invariant: an `https` address is never requested without TLS.
+//! Invariant: an `https` address is never requested without TLS. By hand, since ureq's own TLS takes root certificates
+//! but no verifier, and [`Trust`] accepts a certificate that was named itself.
 
 use std::fmt;
 use std::io::{Read, Write};

@@ -3,7 +3,8 @@
 //! In: any text and a width. Out: its words, without tags: block elements start new lines, tables have aligned
 //! columns (`grid`), list items a mark or a number, links their address after them, images and players a
 //! placeholder; scripts, style sheets and control characters are removed. Total and linear; nothing is fetched or
-//! run. `html5gum` separates tags, text and entities as browsers do.
+//! run. `html5gum` separates tags, text and entities as browsers do; the layout is by hand, since `html2text`
+//! refuses lists nested deeper than the width, and its time is quadratic in the depth.
 //!
 //! Absent on purpose: layout beyond tables, style sheets.
 

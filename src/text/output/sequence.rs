@@ -7,7 +7,8 @@
 //! character of the same look); a sequence that does not end before a newline or within 4 KiB is
 //! [`SequencePiece::Broken`] and its text is returned; time is linear in the bytes.
 //!
-//! Absent on purpose: the meaning of sequences.
+//! Absent on purpose: the meaning of sequences. By hand, since `vte` loses the text behind a sequence that never ends,
+//! clamps parameters and hands out single characters.
 
 /// Bytes of a sequence that are kept before it counts as broken.
 const LONGEST: usize = 4096;
