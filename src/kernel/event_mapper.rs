@@ -402,7 +402,11 @@ mod tests {
         let (rest, result) = mapper.finish(answer);
         let entry = |out: &Out| match out {
             Out::Bytes(stream, bytes) => {
-                let mark = if *stream == OutputStream::Stderr { "!" } else { ">" };
+                let mark = if *stream == OutputStream::Stderr {
+                    "!"
+                } else {
+                    ">"
+                };
                 format!("{mark} {}", String::from_utf8_lossy(bytes))
             }
             Out::Display(display) => {
