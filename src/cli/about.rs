@@ -1,7 +1,7 @@
 //! The command line describes itself: completions for shells, manual pages, the version and how it was built.
 //!
-//! The first two are generated from the table of arguments, which is their only source; the last comes from variables of
-//! the build. Absent on purpose: a build script.
+//! The first two are generated from the table of arguments, which is their only source; the last comes from variables
+//! of the build. Absent on purpose: a build script.
 
 use std::env::consts::{ARCH, OS};
 use std::sync::LazyLock;

@@ -436,8 +436,8 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
 const INTERRUPT: u8 = b'i';
 const RESUMED: u8 = b'r';
 
-/// Wakes the reader out of its poll, from any thread: to stop, or for an event of the signal thread. A reason sent while
-/// no reader runs is lost; the sender of a Ctrl-C then keeps it itself.
+/// Wakes the reader out of its poll, from any thread: to stop, or for an event of the signal thread. A reason sent
+/// while no reader runs is lost; the sender of a Ctrl-C then keeps it itself.
 #[derive(Clone, Default)]
 pub(super) struct ReaderWaker(Arc<Mutex<Option<PipeWriter>>>);
 

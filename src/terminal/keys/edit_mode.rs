@@ -1,8 +1,8 @@
 //! reedline's own emacs or vi mode: gets the unbound keys, types characters, and knows vi's commands.
 //!
-//! In: keys of the terminal. Out: events of the editor, and vi's mode as far as the keys need it. In vi's modes Esc and a
-//! character are told from Alt and that character, for which most terminals send the same bytes. Absent on purpose: Esc
-//! before a key in emacs mode, which is Alt however slow.
+//! In: keys of the terminal. Out: events of the editor, and vi's mode as far as the keys need it. In vi's modes Esc and
+//! a character are told from Alt and that character, for which most terminals send the same bytes. Absent on purpose:
+//! Esc before a key in emacs mode, which is Alt however slow.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use reedline::{
