@@ -14,31 +14,68 @@ use std::process::Command;
 
 use crate::support::peers;
 
-#[test]
-fn the_runners_own_tests_pass() {
-    runners_tests("test*.py", None);
-}
-
-#[test]
-fn the_runner_is_the_same_in_every_python_of_this_machine() {
-    for python in other_pythons() {
-        for pattern in ["test_runner.py", "test_built_in.py", "test_libraries.py"] {
-            passes(&mut runners_command_in(&python, pattern, None));
+/// Files of the runner's own tests, a test each: they mostly wait, and so wait beside each other.
+macro_rules! runner_tests {
+    ($module:ident, $run:path: $($name:ident)*) => {
+        mod $module {
+            #[allow(dead_code, reason = "of one module only")]
+            pub(super) const FILES: &[&str] = &[$(stringify!($name)),*];
+            $(#[test]
+            fn $name() {
+                $run(concat!(stringify!($name), ".py"));
+            })*
         }
-    }
+    };
+}
+
+runner_tests! { the_runners_own_tests_pass, super::passes_alone:
+    test_as_ipython test_bindings test_branch test_built_in test_calls test_checkpoints
+    test_complete test_forks test_home test_ipython test_kept test_kernel test_libraries
+    test_module test_record test_references test_runner test_schemas test_shadows test_signals
+    test_snapshot test_streams test_terminal test_tools test_trial test_upstream
+}
+
+// Those whose engine matters, with IPython.
+runner_tests! { the_same_cases_pass_with_ipython, super::passes_with_ipython_9:
+    test_bindings test_calls test_forks test_ipython test_record test_runner test_signals test_streams
+}
+
+runner_tests! { the_runner_is_the_same_in_every_python_of_this_machine, super::passes_in_other_pythons:
+    test_built_in test_libraries test_runner
+}
+
+runner_tests! { the_built_in_engine_shows_what_ipython_shows, super::passes_with_figures:
+    test_as_ipython
+}
+
+runner_tests! { what_users_have_at_home_counts_with_ipython_8, super::passes_with_ipython_8:
+    test_home test_kernel test_module
+}
+
+runner_tests! { what_users_have_at_home_counts_with_ipython_9, super::passes_with_ipython_9:
+    test_home test_kernel test_module
+}
+
+runner_tests! { steps_and_copies_are_the_same_with_ipython_and_carry_arrays_and_tables, super::passes_with_figures:
+    test_branch test_checkpoints test_kept test_trial
 }
 
 #[test]
-fn the_built_in_engine_shows_what_ipython_shows() {
-    if let Some(python) = peers::figures() {
-        runners_tests("test_as_ipython.py", Some(&python));
-    }
+fn no_file_of_the_runners_own_tests_is_left_out() {
+    let listed = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runner")).unwrap();
+    let names = listed.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names
+        .filter_map(|name| Some(name.strip_suffix(".py")?.to_owned()))
+        .filter(|name| name.starts_with("test"))
+        .collect();
+    names.sort();
+    assert_eq!(names, the_runners_own_tests_pass::FILES);
 }
 
 #[test]
 fn schemas_of_a_hundred_types_are_taken_by_a_real_validator() {
     if let Some(python) = peers::schemas() {
-        let said = passes(&mut runners_command_in(&python, "test_schemas.py", None));
+        let said = passes(&mut runners_command_in(&python, "test_schemas.py"));
         assert!(!said.contains("skipped"), "{said}");
     }
 }
@@ -46,33 +83,11 @@ fn schemas_of_a_hundred_types_are_taken_by_a_real_validator() {
 #[test]
 fn ipythons_own_tests_pass_in_the_engine_that_has_it() {
     if let Some((python, sources)) = peers::ipythons_tests() {
-        let mut command = runners_command("test_upstream.py", Some(&python));
+        let mut command = runners_command_in(Path::new("python3"), "test_upstream.py");
+        command.env("IPYCODEX_TEST_IPYTHON", python);
         command.env("IPYCODEX_TEST_IPYTHON_SOURCES", sources);
         let said = passes(&mut command);
         assert!(!said.contains("skipped"), "{said}");
-    }
-}
-
-#[test]
-fn what_users_have_at_home_counts_with_ipython_8_and_9() {
-    for python in [peers::python(), peers::ipython_8()].into_iter().flatten() {
-        runners_tests("test_home.py", Some(&python));
-        runners_tests("test_kernel.py", Some(&python));
-        runners_tests("test_module.py", Some(&python));
-    }
-}
-
-#[test]
-fn steps_and_copies_are_the_same_with_ipython_and_carry_arrays_and_tables() {
-    if let Some(python) = peers::figures() {
-        for pattern in [
-            "test_checkpoints.py",
-            "test_branch.py",
-            "test_trial.py",
-            "test_kept.py",
-        ] {
-            passes(runners_command(pattern, Some(&python)).args(["-k", "Ipython"]));
-        }
     }
 }
 
@@ -107,25 +122,49 @@ fn other_pythons() -> Vec<PathBuf> {
     (8..=13).filter_map(of).collect()
 }
 
-/// Runs the Python tests in these files, beside an interpreter with IPython where there is one.
-fn runners_tests(pattern: &str, ipython: Option<&Path>) {
-    passes(&mut runners_command(pattern, ipython));
+fn passes_alone(file: &str) {
+    passes(&mut runners_command_in(Path::new("python3"), file));
 }
 
-fn runners_command(pattern: &str, ipython: Option<&Path>) -> Command {
-    runners_command_in(Path::new("python3"), pattern, ipython)
+fn passes_in_other_pythons(file: &str) {
+    for python in other_pythons() {
+        passes(&mut runners_command_in(&python, file));
+    }
 }
 
-fn runners_command_in(python: &Path, pattern: &str, ipython: Option<&Path>) -> Command {
+fn passes_with_figures(file: &str) {
+    passes_with(file, peers::figures());
+}
+
+fn passes_with_ipython_8(file: &str) {
+    passes_with(file, peers::ipython_8());
+}
+
+fn passes_with_ipython_9(file: &str) {
+    passes_with(file, peers::python());
+}
+
+fn passes_with(file: &str, ipython: Option<PathBuf>) {
+    if let Some(python) = ipython {
+        passes(&mut with_ipython(file, &python));
+    }
+}
+
+/// The tests of the engine with IPython, on this interpreter.
+fn with_ipython(file: &str, python: &Path) -> Command {
+    let mut command = runners_command_in(Path::new("python3"), file);
+    command.args(["-k", "*.*I[pP]ython*"]);
+    command.env("IPYCODEX_TEST_IPYTHON", python);
+    command
+}
+
+fn runners_command_in(python: &Path, file: &str) -> Command {
     let mut command = Command::new(python);
     command
-        .args(["-m", "unittest", "discover", "-p", pattern])
+        .args(["-m", "unittest", "discover", "-p", file])
         .args(["-s", "tests/runner", "-t", "tests/runner"])
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")));
-    if let Some(python) = ipython {
-        command.env("IPYCODEX_TEST_IPYTHON", python);
-    }
     command
 }
 

@@ -135,7 +135,7 @@ fn ctrl_c_stops_the_turn_and_the_copy_goes_with_it() {
     await_true("one interpreter", || processes(&asker) == 1);
     asker.prompt(3);
     asker.shell.pty.wait_for("a copy of your session runs:");
-    await_true("the copy", || processes(&asker) == 2);
+    await_true("the copy, and what ends it", || processes(&asker) == 3);
     asker.shell.pty.send(CTRL_C);
     asker.shell.at(4);
     await_true("the end of the copy", || processes(&asker) == 1);

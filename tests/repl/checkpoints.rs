@@ -18,8 +18,8 @@ pub(super) fn interpreters(home: &Home) -> Vec<i32> {
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     ids.filter(|id: &i32| {
         let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        let script = words.windows(9).any(|part| part == b"runner.py");
-        script && words.windows(place.len()).any(|part| part == place)
+        let has = |part| memchr::memmem::find(&words, part).is_some();
+        has(b"runner.py") && has(&place)
     })
     .collect()
 }

@@ -15,7 +15,7 @@ LIST = "{kind: sorted(get_ipython().magics_manager.lsmagic()[kind]) for kind in 
 
 
 @unittest.skipUnless(IPYTHON, "IPYCODEX_TEST_IPYTHON is not set: the IPython engine is NOT tested")
-class Program(Engine, unittest.TestCase):
+class IPythonProgram(Engine, unittest.TestCase):
     ipython = IPYTHON
 
     def test_every_magic_is_there(self):

@@ -80,11 +80,11 @@ class Both(Engine):
     def test_an_interrupt_that_found_no_place_ends_with_its_cell(self):
         host = self.host()
         host.run(
-            "import sys, _thread, threading, time\nsleep, begun = time.sleep, threading.Event()\n"
-            "threads, time.sleep = _thread._count(), lambda _seconds: begun.wait()\n"
-            "sys.modules['_ipycodex_runner.wire'].interrupts.wait()"
+            "import sys, threading, time\nbegun, ended = threading.Event(), threading.Event()\n"
+            "interrupts = sys.modules['_ipycodex_runner.wire'].interrupts\n"
+            "time.sleep, interrupts.after_repeat = lambda _seconds: begun.wait(), (ended.set,)\ninterrupts.wait()"
         )
-        cell = host.run("begun.set()\nwhile _thread._count() > threads: sleep(0.001)\n6")
+        cell = host.run("begun.set(), ended.wait()\n6")
         self.assertEqual(cell.value, "6")
 
     def test_sigint_has_pythons_own_handler_for_all_to_see(self):

@@ -12,6 +12,8 @@ use ipycodex::runtime::{
     RuntimeEvent, RuntimeInfo, RuntimeRequest, Stdin, TerminalSize,
 };
 
+use crate::support::peers;
+
 /// No test waits longer for one event.
 pub(super) const LIMIT: Duration = Duration::from_secs(60);
 pub(super) const BOTH: [Form; 2] = [Form::Pipes, Form::Terminal];
@@ -60,7 +62,7 @@ pub(super) fn plan(form: Form) -> (PythonPlan, tempfile::TempDir) {
         rows: 33,
     });
     let plan = PythonPlan {
-        interpreter: None,
+        interpreter: Some(peers::plain_python()),
         managed: None,
         no_ipython: true,
         cwd: folder.path().to_owned(),

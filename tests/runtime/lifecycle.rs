@@ -158,6 +158,7 @@ fn an_old_python_is_taken_where_nothing_is_to_be_checked() {
 #[test]
 fn no_python_at_all_is_told_with_a_hint() {
     let (mut plan, folder) = plan(Form::Pipes);
+    plan.interpreter = None;
     plan.variables = [(OsString::from("PATH"), folder.path().as_os_str().to_owned())].into();
     let mut harness = Harness::with(plan, folder);
     let failure = harness.until(|event| match event {
