@@ -1,7 +1,7 @@
 //! Reads the cells of a notebook as a session.
 //!
 //! In: a notebook of ours (`writer.rs` describes its form) or of another program, whose code cells become code and
-//! whose markdown cells become notes. Out: the cells to run again.
+//! whose markdown cells become notes. Out: the cells to run again, and the faults of broken ones, which are left out.
 
 use serde_json::Value;
 
@@ -10,7 +10,6 @@ use super::events;
 use super::literal::literal;
 use super::metadata::{OURS, foreign_metadata, is_ours};
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
-use super::validation::fault;
 use crate::input::note_value;
 
 /// The prompt whose answer the markdown cell holds, when we saved the cell.
@@ -90,4 +89,29 @@ fn foreign_entry(cell: Cell<'_>, line: u32) -> Option<SavedEntry> {
         metadata: foreign_metadata(cell),
         ..SavedCell::default()
     }))
+}
+
+/// The broken cells: `cell 2 of 5 has no source`. A cell of a kind that does not run is not broken.
+pub fn broken_cells(notebook: &Document) -> Vec<String> {
+    let broken = |(number, cell)| Some((number, fault(cell)?));
+    let (cells, of) = (notebook.cells(), notebook.len());
+    (1..)
+        .zip(cells)
+        .filter_map(broken)
+        .map(|(number, fault): (usize, _)| format!("cell {number} of {of} {fault}"))
+        .collect()
+}
+
+/// The fault of a cell, our metadata included.
+pub fn fault(cell: Cell<'_>) -> Option<String> {
+    if let Some(fault) = cell.fault() {
+        return Some(fault);
+    }
+    let known = cell.metadata(OURS)?;
+    let understood = match known.get("kind").and_then(Value::as_str) {
+        Some("code") => true,
+        Some("prompt") => known.get("prompt").is_some_and(Value::is_string),
+        _ => false,
+    };
+    (!understood).then(|| format!("has `metadata.{OURS}` that is not understood"))
 }

@@ -11,12 +11,10 @@ mod cells;
 pub mod document;
 mod events;
 mod html;
-mod language;
 mod literal;
 mod markdown;
 mod metadata;
 mod outputs;
-mod page;
 mod parameters;
 #[cfg(test)]
 #[path = "../properties.rs"]
@@ -24,7 +22,6 @@ pub mod properties;
 mod saved;
 mod script;
 mod update;
-mod validation;
 mod writer;
 
 #[cfg(test)]
@@ -32,19 +29,17 @@ mod tests;
 
 use ipycodex_text::{self as text, dialog, input, output};
 
-pub use cells::{read_session, saved_prompt};
+pub use cells::{broken_cells, fault as cell_fault, read_session, saved_prompt};
 pub use document::{Document, NotebookError};
 pub use events::read_events;
 pub use html::to_html;
-pub use language::{language_mismatch, python_language_info};
 pub use markdown::to_markdown;
-pub use metadata::{TIMES, is_ours, times};
+pub use metadata::{TIMES, is_ours, language_mismatch, python_language_info, times};
 pub use outputs::{CellPicture, outputs_text, pictures_of, read_outputs};
 pub use parameters::{WithParameters, with_parameters};
 pub use saved::{CellTiming, SavedCell, SavedEntry, SavedPrompt, SavedSession};
 pub use script::{ScriptCell, read_script, to_script};
 pub use update::update_notebook;
-pub use validation::{broken_cells, fault as cell_fault};
 pub use writer::{output_value, write_session};
 
 /// The largest file that is read for users, in bytes.

@@ -1,10 +1,12 @@
-//! Our metadata in a notebook: the mark that we wrote it, the kind of each cell, and the times of its run.
+//! Metadata of a notebook: the mark that we wrote it, the kind of each cell, the times of its run, and the language of
+//! its code.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 use super::document::{Cell, Document};
 use super::saved::CellTiming;
+use crate::text::report::Report;
 
 /// The key of our metadata of a cell.
 pub(super) const OURS: &str = "ipycodex";
@@ -54,4 +56,38 @@ pub(super) fn recorded_times(ran: CellTiming) -> Option<Value> {
         began,
         took.and_then(|took| began.checked_add_signed(took)),
     ))
+}
+
+/// The `language_info` of Python, for notebooks and kernels; a kernel adds the version.
+pub fn python_language_info() -> Value {
+    json!({
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+    })
+}
+
+/// The warning about a notebook, called `shown`, for a runtime of `language`; `None` when the languages agree or the
+/// notebook names none.
+pub fn language_mismatch(document: &Document, shown: &str, language: &str) -> Option<Report> {
+    let other = document.language()?;
+    let [ours, theirs] = [language, &other].map(str::to_ascii_lowercase);
+    // Python has many names: `python3`, `ipython`.
+    if ours == theirs || ours == "python" && theirs.contains(&ours) {
+        return None;
+    }
+    let report = Report::failure(format!(
+        "`{shown}` is written in {other}, and cells here are {language}"
+    ));
+    Some(match document.kernel() {
+        Some(kernel) => report.hint(format!(
+            "its kernel is `{kernel}`: `--runtime jupyter:{kernel}` starts ipycodex with it"
+        )),
+        None => {
+            report.hint("`--runtime jupyter:NAME` starts ipycodex with a kernel of that language")
+        }
+    })
 }

@@ -9,20 +9,16 @@
 /// whole as text.
 pub const NESTING: usize = 100;
 
-mod aligned;
-mod amounts;
 pub mod dialog;
 pub mod escape;
-mod hanging;
 pub mod input;
 pub mod json;
 mod line;
 pub mod markdown;
+mod message;
 pub mod needle;
 pub mod offset;
-mod one_line;
 pub mod output;
-mod palette;
 #[cfg(test)]
 #[path = "../properties.rs"]
 pub mod properties;
@@ -32,14 +28,12 @@ pub mod trace;
 mod width;
 mod wrap;
 
-pub use aligned::aligned;
-pub use amounts::{age_in_words, bytes_in_words, counted};
 pub use escape::{xml_attribute, xml_text};
-pub use hanging::{hanging, indented};
 pub use json::parse as parse_json;
-pub use line::{Line, Span};
-pub use one_line::{first_line, joined_words};
-pub use palette::{MARKED, NOTICED};
+pub use line::{Line, MARKED, NOTICED, Span};
+pub use message::{
+    age_in_words, aligned, bytes_in_words, counted, first_line, hanging, indented, joined_words,
+};
 pub use width::{
     certain_columns, character_columns, clusters, columns, cut, cut_characters, cut_front,
     cut_with, expand_tabs, is_plain_ascii, last_word, split_at_columns,

@@ -41,6 +41,7 @@ struct LaidOut {
 }
 
 /// Turns an answer that is still being written into lines.
+#[derive(Default)]
 pub struct MarkdownStream {
     appearance: Appearance,
     quoted: bool,
@@ -73,22 +74,7 @@ impl MarkdownStream {
     pub fn new(appearance: Appearance) -> Self {
         MarkdownStream {
             appearance,
-            quoted: false,
-            numbered: None,
-            numbered_from: None,
-            tail: String::new(),
-            searched: 0,
-            frozen: 0,
-            fence: None,
-            list: None,
-            resumed: false,
-            started: false,
-            finished: false,
-            definitions: Definitions::new(),
-            columns: None,
-            cache: CodeCache::default(),
-            shown: None,
-            parsed: 0,
+            ..MarkdownStream::default()
         }
     }
 

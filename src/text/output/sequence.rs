@@ -31,8 +31,9 @@ pub(crate) enum SequencePiece<'a> {
     Broken(Option<u8>, &'a str),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum State {
+    #[default]
     Ground,
     Escape,
     Intermediate,
@@ -43,7 +44,7 @@ enum State {
     TextEscape(u8),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sequences {
     state: State,
     body: Vec<u8>,
@@ -60,18 +61,6 @@ const LINE_DRAWING: [char; 32] = [
     '\u{a0}', '◆', '▒', 'b', 'c', 'd', 'e', '°', '±', 'h', 'i', '┘', '┐', '┌', '└', '┼', '⎺', '⎻',
     '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
 ];
-
-impl Default for Sequences {
-    fn default() -> Self {
-        Sequences {
-            state: State::Ground,
-            body: Vec::new(),
-            partial: Vec::new(),
-            drawn: [false; 2],
-            in_use: 0,
-        }
-    }
-}
 
 impl Sequences {
     /// Calls `sink` with each piece that the next bytes complete.

@@ -3,7 +3,7 @@
 //! In: pieces of text that are final. Out: head, tail, and the sizes of the whole. Absent on purpose: rows that may
 //! change.
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Store {
     head: String,
     head_limit: usize,
@@ -32,15 +32,9 @@ impl Store {
     pub(super) fn new(limit_bytes: usize) -> Self {
         let head_limit = limit_bytes / 2;
         Store {
-            head: String::new(),
             head_limit,
-            tail: String::new(),
             tail_limit: limit_bytes - head_limit,
-            dropped: 0,
-            bytes: 0,
-            characters: 0,
-            newlines: 0,
-            trailing: 0,
+            ..Store::default()
         }
     }
 

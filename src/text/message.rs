@@ -1,10 +1,67 @@
-//! Messages on a terminal narrower than they are: continuation rows keep the columns.
+//! Messages for people: sizes, ages and counts in words, columns, texts of several lines on one, and rows that keep
+//! their columns on a terminal narrower than they are.
 //!
-//! In: safe text (`text::escape`), a width. Out: the same text with line ends and margins instead of blanks. Where a
-//! row breaks, the next begins under the last column of the line that leaves it room (two blanks separate columns).
+//! In: text, safe to print except for [`first_line`], which makes it so; a width. Out: text. Where a row breaks, the
+//! next begins under the last column of the line that leaves it room (two blanks separate columns). Pure.
 
+use std::time::Duration;
+
+use super::escape::visible;
 use super::wrap::{Break, Room, rows};
 use crate::columns;
+
+pub fn bytes_in_words(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        1_000_000..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => {
+            let tenths = bytes / 100_000_000;
+            format!("{}.{} GB", tenths / 10, tenths % 10)
+        }
+    }
+}
+
+pub fn age_in_words(age: Duration) -> String {
+    match age.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3_600 => format!("{} min", seconds / 60),
+        seconds @ 3_600..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// Formats a count: `1 session`, `2 sessions`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
+pub fn joined_words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the first line that is not blank, safe to print, and ` …` where more lines follow.
+pub fn first_line(text: &str) -> (String, &'static str) {
+    let (first, more) = match text.trim().split_once('\n') {
+        Some((first, _)) => (first.trim_end(), " …"),
+        None => (text.trim(), ""),
+    };
+    (visible(&first.replace('\t', " ")).into_owned(), more)
+}
+
+/// Returns one line per row, with two blanks between columns.
+pub fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| columns(&row[at])).max().unwrap_or(0));
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths);
+        let cells =
+            cells.map(|(cell, width)| format!("{cell}{}", " ".repeat(width - columns(cell))));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
 
 /// Rows under a column have at least one such part of the width.
 const ROOM: usize = 3;
@@ -61,6 +118,23 @@ fn is_roomy(margin: usize, width: usize) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn amounts_are_told_in_their_unit() {
+        let sizes = [0, 999, 1_001, 2_000_000, 1_250_000_000].map(bytes_in_words);
+        assert_eq!(sizes, ["0 B", "999 B", "2 kB", "2 MB", "1.2 GB"]);
+        let ages = [59, 61, 7_300, 180_000].map(|age| age_in_words(Duration::from_secs(age)));
+        assert_eq!(ages, ["59 s", "1 min", "2 h", "2 days"]);
+        let counts = [0, 1, 2].map(|count| counted(count, "cell"));
+        assert_eq!(counts, ["0 cells", "1 cell", "2 cells"]);
+    }
+
+    #[test]
+    fn several_lines_on_one() {
+        assert_eq!(joined_words(" a\n\n b\tc "), "a b c");
+        assert_eq!(first_line("\n a\tb\x1b \nc"), ("a b^[".into(), " …"));
+        assert_eq!(first_line("a\n"), ("a".into(), ""));
+    }
 
     fn check(text: &str, width: usize, margin: usize, expected: &str) {
         assert_eq!(hanging(text, width, margin), expected, "{text:?}");
