@@ -7,6 +7,10 @@
 //! Invariants: a written notebook is read back equal and validates with `nbformat`; a text is read whole, or refused
 //! with the place of its fault. Absent on purpose: file access, the record, running code.
 
+#[cfg(doctest)]
+#[doc = include_str!("README.md")]
+pub struct Readme;
+
 mod cells;
 pub mod document;
 mod events;

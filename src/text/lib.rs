@@ -9,6 +9,10 @@
 /// whole as text.
 pub const NESTING: usize = 100;
 
+#[cfg(doctest)]
+#[doc = include_str!("README.md")]
+pub struct Readme;
+
 pub mod dialog;
 pub mod escape;
 pub mod input;
