@@ -34,8 +34,7 @@ fn engines_in(home: impl Fn() -> Home, size: (u16, u16)) -> Vec<Shell> {
 
 /// A home where `less` is not to be had, nor told anything.
 fn without_less() -> Home {
-    let home = Home::with(&[("PAGER", "no-such-pager-anywhere")]);
-    home
+    Home::with(&[("PAGER", "no-such-pager-anywhere")])
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn runs_code(request: &RuntimeRequest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::Execute;
+    use crate::Execute;
 
     #[test]
     fn an_interrupt_between_two_looks_at_the_queue_is_kept() {

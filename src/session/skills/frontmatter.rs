@@ -4,7 +4,8 @@
 //! trimmed; the first is the very first line. Line ends may be `\n` or `\r\n`. Invariants: total, and bounded: at
 //! most [`MOST_BYTES`] of YAML are read, [`MOST_DEPTH`] levels and [`MOST_NODES`] nodes are built, aliases counted
 //! with what they repeat; more is an error of one line. Scalars keep the spelling of the file (`1.0` stays `1.0`),
-//! since readers need words and not numbers.
+//! since readers need words and not numbers. The events are read by hand for that: through serde `1.10` is 1.1,
+//! `0755` is 755.0, and `<<` is merged.
 //!
 //! Document: YAML 1.2 as `granit-parser` 2 reads it. Absent on purpose: merge keys (`<<` is a key like any other),
 //! tags (read and ignored), several documents, and the meaning of any key.
