@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::event_mapper::{Out, UserRequest};
+use super::event_mapper::Out;
 use super::messages;
 use super::stream_buffer::StreamBuffer;
 use crate::jupyter::{ClientRequest, KernelServer, unique_id};
@@ -94,10 +94,13 @@ impl CellOutput {
         }
     }
 
-    /// Sends what an event puts out; returns the request to the user in it.
-    pub(super) async fn put(&mut self, out: Out) -> Option<UserRequest> {
+    /// Sends what an event puts out; requests to the user are left to the caller.
+    pub(super) async fn put(&mut self, out: Out) {
         match out {
-            Out::Bytes(stream, bytes) => self.print(stream, &bytes).await,
+            Out::Bytes(stream, bytes) => {
+                self.end_answer().await;
+                self.write(stream, &bytes).await;
+            }
             Out::Display(display) => self.display(&display).await,
             Out::Answer(event) => self.on_answer(event).await,
             Out::EndAnswer => self.end_answer().await,
@@ -116,9 +119,8 @@ impl CellOutput {
                 self.flush().await;
                 self.muted = muted;
             }
-            Out::Ask(request) => return Some(request),
+            Out::Ask(_) | Out::Withdraw(_) => {}
         }
-        None
     }
 
     /// Sends an `input_request` to the sender of the request; returns the id of the message.
@@ -183,10 +185,10 @@ impl CellOutput {
         }
     }
 
-    /// Prints below the answer.
-    pub(super) async fn print(&mut self, stream: OutputStream, bytes: &[u8]) {
+    /// Prints a line of our own, below the answer.
+    pub(super) async fn print(&mut self, stream: OutputStream, line: &str) {
         self.end_answer().await;
-        self.write(stream, bytes).await;
+        self.write(stream, format!("{line}\n").as_bytes()).await;
     }
 
     pub(super) async fn write(&mut self, stream: OutputStream, bytes: &[u8]) {
@@ -330,8 +332,7 @@ impl CellOutput {
             },
             _ => return,
         };
-        let line = format!("{line}\n");
-        self.print(OutputStream::Stderr, line.as_bytes()).await;
+        self.print(OutputStream::Stderr, &line).await;
     }
 
     /// The text of the answers so far; `None` for a console, which has no cells to put code into.

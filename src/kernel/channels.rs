@@ -9,10 +9,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::Receiver;
 
 use super::kernel_info::KernelInfo;
+use super::messages::Failure;
 use super::shutdown::{InterruptFn, Shutdown};
 use crate::jupyter::{ClientRequest, KernelServer};
 
@@ -44,6 +45,43 @@ pub(super) struct ExecuteReply {
     pub(super) aborts_queue: bool,
     /// The kernel ends.
     pub(super) exits: bool,
+}
+
+impl ExecuteReply {
+    /// The reply to the input of this number, with the expressions and the payload of one that succeeded.
+    pub(super) fn new(
+        line: u32,
+        outcome: Result<(Map<String, Value>, Vec<Value>), Failure>,
+        stop_on_error: bool,
+    ) -> Self {
+        let aborts_queue = stop_on_error && outcome.is_err();
+        let content = match outcome {
+            Ok((expressions, payload)) => {
+                let mut content = execute_content("ok", line);
+                content["user_expressions"] = expressions.into();
+                content["payload"] = payload.into();
+                content
+            }
+            Err(failure) => {
+                let mut content = failure.content();
+                let rest = execute_content("error", line);
+                for (name, value) in rest.as_object().into_iter().flatten() {
+                    content[name] = value.clone();
+                }
+                content
+            }
+        };
+        ExecuteReply {
+            content,
+            aborts_queue,
+            exits: false,
+        }
+    }
+}
+
+/// What each `execute_reply` has, without a result.
+fn execute_content(status: &str, line: u32) -> Value {
+    json!({"status": status, "execution_count": line, "user_expressions": {}, "payload": []})
 }
 
 pub(super) struct ShellChannel<H, I> {
@@ -151,12 +189,7 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
 
     async fn abort(&mut self, request: &ClientRequest) {
         self.server.publish_status(request, "busy").await;
-        let content: Value = json!({
-            "status": "aborted",
-            "execution_count": self.handler.execution_count(),
-            "user_expressions": {},
-            "payload": [],
-        });
+        let content = execute_content("aborted", self.handler.execution_count());
         self.server.reply(request, content).await;
         self.server.publish_status(request, "idle").await;
     }

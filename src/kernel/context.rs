@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use tokio::sync::mpsc::Receiver;
-
 use super::background_output::BackgroundOutput;
 use super::comms::Comms;
+use super::inputs::Inputs;
 use crate::jupyter::{ClientRequest, KernelServer};
 use crate::record::RecordHandle;
 use crate::session::{Run, SessionHandle};
@@ -14,8 +13,7 @@ pub(super) struct SessionContext {
     pub(super) session: SessionHandle,
     pub(super) record: RecordHandle,
     pub(super) server: KernelServer,
-    /// The `input_reply` messages.
-    pub(super) stdin: Receiver<ClientRequest>,
+    pub(super) inputs: Inputs,
     pub(super) comms: Comms,
     pub(super) background: BackgroundOutput,
     /// The run before the first cell, until it was published.

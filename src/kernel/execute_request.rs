@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::messages::Failure;
 use crate::jupyter::IncomingMessage;
-
-pub(super) const NO_CODE: &str = "an `execute_request` needs its `code` as a text";
 
 /// An `execute_request`; missing fields have the protocol's defaults.
 pub(super) struct ExecuteRequest {
@@ -17,11 +16,16 @@ pub(super) struct ExecuteRequest {
 }
 
 impl ExecuteRequest {
-    /// `None`: the message has no code.
-    pub(super) fn parse(message: &IncomingMessage) -> Option<ExecuteRequest> {
+    /// # Errors
+    /// The message has no code.
+    pub(super) fn parse(message: &IncomingMessage) -> Result<ExecuteRequest, Failure> {
         let silent = flag(message, "silent", false);
-        Some(ExecuteRequest {
-            code: message.content.get("code")?.as_str()?.to_owned(),
+        let code = message.content.get("code").and_then(Value::as_str);
+        let why = "an `execute_request` needs its `code` as a text";
+        Ok(ExecuteRequest {
+            code: code
+                .ok_or_else(|| Failure::new("ValueError", why))?
+                .to_owned(),
             silent,
             store_history: flag(message, "store_history", true) && !silent,
             expressions: message.object("user_expressions"),

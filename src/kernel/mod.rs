@@ -22,7 +22,7 @@ mod event_mapper;
 mod execute;
 mod execute_request;
 mod handler;
-mod input_request;
+mod inputs;
 mod introspection;
 mod kernel_info;
 mod kernelspec;
@@ -74,14 +74,14 @@ pub fn run(options: KernelOptions, file: &Path) -> Result<(), Report> {
     let session = options.session.clone();
     let interrupted = session.clone();
     let interrupt: InterruptFn = Arc::new(move || interrupted.interrupt());
-    let result = serve(file, options.parent, interrupt, |server, stdin| {
+    let result = serve(file, options.parent, interrupt, |server, inputs| {
         let info = SessionKernelInfo::new(options.python, options.session.clone());
         let context = SessionContext {
             session: options.session,
             record: options.record,
             background: BackgroundOutput::new(options.background, server.clone()),
             server,
-            stdin,
+            inputs,
             comms: Comms::default(),
             startup: Some(options.startup),
             consoles: HashSet::new(),

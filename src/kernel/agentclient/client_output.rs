@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::event_formatter::{EventFormatter, OutputPiece};
 use crate::agent::AgentEvent;
@@ -19,7 +18,7 @@ use crate::session::{AnswerEvent, answer_event};
 use crate::text::escape::xml_text;
 
 pub(super) struct ClientOutput {
-    output: CellOutput,
+    pub(super) output: CellOutput,
     formatter: EventFormatter,
     /// Answers are shown as markdown in a display that is updated.
     markdown: bool,
@@ -117,24 +116,6 @@ impl ClientOutput {
         self.output.display(&DisplayData::new(bundle)).await;
         let nothing = json!({"name": "stdout", "text": ""});
         self.output.publish("stream", nothing).await;
-    }
-
-    /// When the next output is to be sent; `None`: there is none.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.output.due()
-    }
-
-    pub(super) async fn send_due(&mut self) {
-        self.output.send_due().await;
-    }
-
-    /// Sends an `input_request` to the sender of the request; returns the id of the message.
-    pub(super) async fn request_input(&mut self, prompt: &str, secret: bool) -> String {
-        self.output.flush().await;
-        self.output
-            .request_input(prompt, secret)
-            .await
-            .unwrap_or_default()
     }
 
     /// Ends the cell, with the failure if there was one.

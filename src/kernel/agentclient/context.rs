@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 
 use super::config::AgentConfig;
@@ -11,12 +10,12 @@ use super::connection::AgentConnection;
 use super::input_history::InputHistory;
 use super::mcp_servers::{CodexServers, McpServers};
 use super::permissions::Permissions;
-use crate::jupyter::{ClientRequest, KernelServer};
+use crate::jupyter::KernelServer;
+use crate::kernel::inputs::Inputs;
 
 pub(super) struct AgentContext {
     pub(super) server: KernelServer,
-    /// The `input_reply` messages.
-    pub(super) stdin: Receiver<ClientRequest>,
+    pub(super) inputs: Inputs,
     pub(super) stop: StopReceiver,
     pub(super) config: AgentConfig,
     pub(super) connection: AgentConnection,

@@ -59,10 +59,10 @@ pub fn run(
     let parent = parent.and_then(|id| id.parse().ok());
     let (sender, stop) = stop_channel();
     let interrupt: InterruptFn = Arc::new(move || sender.send());
-    serve(file, parent, interrupt, |server, stdin| {
+    serve(file, parent, interrupt, |server, inputs| {
         let context = AgentContext {
             server,
-            stdin,
+            inputs,
             stop,
             cwd: config.cwd(),
             config,
