@@ -10,11 +10,11 @@ use super::context::AgentContext;
 use super::syntax::{self, CellPart, split_cell};
 use super::turn::{TurnError, prompt};
 use crate::agent::{AgentFailure, FailureKind};
-use crate::jupyter::{ClientRequest, IncomingMessage, PROTOCOL};
+use crate::jupyter::{ClientRequest, IncomingMessage};
 use crate::kernel::channels::{ExecuteReply, RequestHandler};
 use crate::kernel::execute_request::ExecuteRequest;
 use crate::kernel::introspection::cursor;
-use crate::kernel::kernel_info::KernelInfo;
+use crate::kernel::kernel_info::{KernelInfo, VERSION, info_reply};
 use crate::kernel::messages::Failure;
 use crate::runtime::OutputStream;
 use crate::text::offset::CodePoints;
@@ -24,23 +24,14 @@ pub(super) struct AgentKernelInfo;
 
 impl KernelInfo for AgentKernelInfo {
     async fn kernel_info(&self) -> Value {
-        let own = env!("CARGO_PKG_VERSION");
-        json!({
-            "status": "ok",
-            "protocol_version": PROTOCOL,
-            "implementation": "agent_client_kernel",
-            "implementation_version": own,
-            "language_info": {
-                "name": "agent",
-                "version": own,
-                "mimetype": "text/plain",
-                "file_extension": ".agent",
-            },
-            "banner": format!("Agent Client Protocol Kernel v{own}"),
-            "debugger": false,
-            "supported_features": [],
-            "help_links": [{"text": "ipycodex", "url": env!("CARGO_PKG_REPOSITORY")}],
-        })
+        let language = json!({
+            "name": "agent",
+            "version": VERSION,
+            "mimetype": "text/plain",
+            "file_extension": ".agent",
+        });
+        let banner = format!("Agent Client Protocol Kernel v{VERSION}");
+        info_reply("agent_client_kernel", language, banner)
     }
 }
 
