@@ -8,8 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::{details, fenced};
-use super::comms::Comms;
-use super::messages::{self, Failure};
+use super::messages::{self, Comms, Failure};
 use crate::agent::InputPart;
 use crate::dialog::display_form;
 use crate::display::{LineQuestion, death_notice};

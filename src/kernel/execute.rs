@@ -4,20 +4,47 @@
 //! run ([`EventMapper`]), `input_request`s to the sender, the reply. Invariants: the reply comes after all output, and
 //! before the state `idle`; an open `input_request` ends with the run.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::background_output::BackgroundOutput;
 use super::cell_output::CellOutput;
-use super::channels::ExecuteReply;
-use super::context::SessionContext;
+use super::channels::{ExecuteReply, ExecuteRequest, flag};
 use super::event_mapper::{EventMapper, Out, RunResult, UserRequest};
-use super::execute_request::{ExecuteRequest, flag};
-use super::inputs::{InputOutcome, Wake};
-use super::messages::{Failure, mime_data};
-use crate::jupyter::{ClientRequest, IncomingMessage};
+use super::inputs::{InputOutcome, Inputs, Wake};
+use super::messages::{Comms, Failure, mime_data};
+use crate::jupyter::{ClientRequest, IncomingMessage, KernelServer};
+use crate::record::RecordHandle;
 use crate::runtime::{OutputStream, RuntimeReply, RuntimeRequest, Stdin};
 use crate::session::{Run, SessionHandle, Submission};
+
+/// The state that the shell channel of a session works with.
+pub(super) struct SessionContext {
+    pub(super) session: SessionHandle,
+    pub(super) record: RecordHandle,
+    pub(super) server: KernelServer,
+    pub(super) inputs: Inputs,
+    pub(super) comms: Comms,
+    pub(super) background: BackgroundOutput,
+    /// The run before the first cell, until it was published.
+    pub(super) startup: Option<Run>,
+    /// Sessions of clients that print output as it arrives: those that asked for earlier inputs, as consoles do.
+    pub(super) consoles: HashSet<String>,
+}
+
+impl SessionContext {
+    /// True if the client appends output and cannot replace any: a console, whose requests name no cell.
+    pub(super) fn is_console(&self, request: &ClientRequest) -> bool {
+        self.consoles.contains(request.session())
+            && request.message.metadata.get("cellId").is_none()
+    }
+
+    pub(super) fn execution_count(&self) -> u32 {
+        self.session.next_line().saturating_sub(1)
+    }
+}
 
 pub(super) async fn execute(
     context: &mut SessionContext,

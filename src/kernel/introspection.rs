@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::execute_request::flag;
+use super::channels::flag;
 use super::messages;
 use crate::input::{self, Mode};
 use crate::jupyter::IncomingMessage;

@@ -11,8 +11,7 @@ use super::syntax::{self, CellPart, split_cell};
 use super::turn::{TurnError, prompt};
 use crate::agent::{AgentFailure, FailureKind};
 use crate::jupyter::{ClientRequest, IncomingMessage};
-use crate::kernel::channels::{ExecuteReply, RequestHandler};
-use crate::kernel::execute_request::ExecuteRequest;
+use crate::kernel::channels::{ExecuteReply, ExecuteRequest, RequestHandler};
 use crate::kernel::introspection::cursor;
 use crate::kernel::kernel_info::{KernelInfo, VERSION, info_reply};
 use crate::kernel::messages::Failure;
@@ -48,7 +47,8 @@ impl RequestHandler for AgentHandler {
         if parts.is_empty() {
             return ExecuteReply::new(self.0.line, Ok((expressions, Vec::new())), false);
         }
-        self.0.stop.begin();
+        // Earlier interrupts do not concern this cell.
+        self.0.stop.mark_unchanged();
         if wish.store_history {
             self.0.line += 1;
             self.0.history.add(self.0.line, &wish.code);

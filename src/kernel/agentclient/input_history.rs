@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::jupyter::IncomingMessage;
-use crate::kernel::execute_request::flag;
+use crate::kernel::channels::flag;
 use crate::kernel::introspection::{history_reply, inputs_query};
 use crate::record::{InputsQuery, NumberedInput};
 

@@ -158,7 +158,7 @@ async fn follow(
         let stop = async {
             match stopped {
                 true => pending().await,
-                false => stop.requested().await,
+                false => drop(stop.changed().await),
             }
         };
         let woken = inputs.next(&mut output.output, stop, connection.next());
