@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::cell_output::CellOutput;
-use super::comms::Comms;
 use super::event_mapper::EventMapper;
+use super::messages::Comms;
 use super::stream_buffer::sleep_until;
 use crate::display::death_notice;
 use crate::jupyter::{ClientRequest, KernelServer};

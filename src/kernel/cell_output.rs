@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::event_mapper::{Out, UserRequest};
+use super::event_mapper::Out;
 use super::messages;
 use super::stream_buffer::StreamBuffer;
 use crate::jupyter::{ClientRequest, KernelServer, unique_id};
@@ -94,10 +94,13 @@ impl CellOutput {
         }
     }
 
-    /// Sends what an event puts out; returns the request to the user in it.
-    pub(super) async fn put(&mut self, out: Out) -> Option<UserRequest> {
+    /// Sends what an event puts out; requests to the user are left to the caller.
+    pub(super) async fn put(&mut self, out: Out) {
         match out {
-            Out::Bytes(stream, bytes) => self.print(stream, &bytes).await,
+            Out::Bytes(stream, bytes) => {
+                self.end_answer().await;
+                self.write(stream, &bytes).await;
+            }
             Out::Display(display) => self.display(&display).await,
             Out::Answer(event) => self.on_answer(event).await,
             Out::EndAnswer => self.end_answer().await,
@@ -116,9 +119,8 @@ impl CellOutput {
                 self.flush().await;
                 self.muted = muted;
             }
-            Out::Ask(request) => return Some(request),
+            Out::Ask(_) | Out::Withdraw(_) => {}
         }
-        None
     }
 
     /// Sends an `input_request` to the sender of the request; returns the id of the message.
@@ -143,7 +145,7 @@ impl CellOutput {
         self.server.publish_message(parent, message).await;
     }
 
-    pub(super) async fn publish(&self, kind: &str, content: Value) {
+    async fn publish(&self, kind: &str, content: Value) {
         if !self.silent && !self.muted {
             let parent = self.request.as_deref().map(ClientRequest::header);
             self.server.publish(parent, kind, content).await;
@@ -183,13 +185,13 @@ impl CellOutput {
         }
     }
 
-    /// Prints below the answer.
-    pub(super) async fn print(&mut self, stream: OutputStream, bytes: &[u8]) {
+    /// Prints a line of our own, below the answer.
+    pub(super) async fn print(&mut self, stream: OutputStream, line: &str) {
         self.end_answer().await;
-        self.write(stream, bytes).await;
+        self.write(stream, format!("{line}\n").as_bytes()).await;
     }
 
-    pub(super) async fn write(&mut self, stream: OutputStream, bytes: &[u8]) {
+    async fn write(&mut self, stream: OutputStream, bytes: &[u8]) {
         self.printed.push(stream, bytes);
         if self.printed.is_full() {
             self.flush().await;
@@ -200,8 +202,8 @@ impl CellOutput {
     async fn publish_answer(&mut self) {
         for earlier in self.earlier.iter().filter(|earlier| earlier.changed) {
             self.throttle.sent(Instant::now());
-            let content = answer_display(&earlier.answer, &earlier.display);
-            self.publish("update_display_data", content).await;
+            let shown = answer_forms(&earlier.answer);
+            self.show(false, &earlier.display, shown).await;
         }
         self.earlier
             .retain(|earlier| earlier.answer.is_unfinished());
@@ -212,33 +214,32 @@ impl CellOutput {
             return;
         }
         self.throttle.sent(Instant::now());
-        let kind = match self.display {
-            Some(_) => "update_display_data",
-            None => "display_data",
-        };
-        let id = self.display.get_or_insert_with(unique_id);
-        let content = answer_display(&self.answer, id);
-        self.publish(kind, content).await;
+        let is_new = self.display.is_none();
+        let id = self.display.get_or_insert_with(unique_id).clone();
+        self.show(is_new, &id, answer_forms(&self.answer)).await;
     }
 
     /// Shows the progress of a cell in place of the progress before.
     async fn publish_progress(&mut self, text: &str) {
         self.flush().await;
-        let kind = match self.progress {
-            Some(_) => "update_display_data",
-            None => "display_data",
-        };
+        let is_new = self.progress.is_none();
         let id = self.progress.get_or_insert_with(unique_id).clone();
-        let content = json!({
-            "data": {"text/plain": text},
-            "metadata": {},
-            "transient": {"display_id": id},
-        });
+        self.show(is_new, &id, json!({ "text/plain": text })).await;
+    }
+
+    /// Publishes the content of the display of this id.
+    async fn show(&self, is_new: bool, id: &str, data: Value) {
+        let kind = match is_new {
+            true => "display_data",
+            false => "update_display_data",
+        };
+        let transient = json!({ "display_id": id });
+        let content = json!({"data": data, "metadata": {}, "transient": transient});
         self.publish(kind, content).await;
     }
 
     /// Ends the answer so far: later output stands below it.
-    pub(super) async fn end_answer(&mut self) {
+    async fn end_answer(&mut self) {
         self.publish_answer().await;
         let answer = std::mem::take(&mut self.answer);
         let text = answer.text();
@@ -260,14 +261,14 @@ impl CellOutput {
         }
     }
 
-    pub(super) async fn display(&mut self, display: &DisplayData) {
+    async fn display(&mut self, display: &DisplayData) {
         self.end_answer().await;
         self.flush().await;
         let (kind, content) = messages::display_message(display);
         self.publish(kind, content).await;
     }
 
-    pub(super) async fn on_answer(&mut self, event: AnswerEvent) {
+    async fn on_answer(&mut self, event: AnswerEvent) {
         self.flush_before_answer().await;
         match event {
             AnswerEvent::Picture(url) => self.picture(&url).await,
@@ -285,7 +286,7 @@ impl CellOutput {
     }
 
     /// Shows a picture from its `data:` URL.
-    pub(super) async fn picture(&mut self, url: &str) {
+    async fn picture(&mut self, url: &str) {
         let Some((mime, data)) = url
             .strip_prefix("data:")
             .and_then(|url| url.split_once(";base64,"))
@@ -330,8 +331,7 @@ impl CellOutput {
             },
             _ => return,
         };
-        let line = format!("{line}\n");
-        self.print(OutputStream::Stderr, line.as_bytes()).await;
+        self.print(OutputStream::Stderr, &line).await;
     }
 
     /// The text of the answers so far; `None` for a console, which has no cells to put code into.
@@ -350,12 +350,8 @@ impl CellOutput {
     }
 }
 
-fn answer_display(answer: &Answer, display: &str) -> Value {
-    json!({
-        "data": {"text/markdown": answer.markdown(), "text/plain": answer.plain()},
-        "metadata": {},
-        "transient": {"display_id": display},
-    })
+fn answer_forms(answer: &Answer) -> Value {
+    json!({"text/markdown": answer.markdown(), "text/plain": answer.plain()})
 }
 
 #[cfg(test)]

@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::Receiver;
 
 use super::kernel_info::KernelInfo;
+use super::messages::Failure;
 use super::shutdown::{InterruptFn, Shutdown};
-use crate::jupyter::{ClientRequest, KernelServer};
+use crate::jupyter::{ClientRequest, IncomingMessage, KernelServer};
 
 /// How long requests on their way are waited for when an input fails: clients send all cells at once, and the first
 /// may fail before the last has arrived.
@@ -37,6 +38,45 @@ pub(super) trait RequestHandler {
     fn execution_count(&self) -> u32;
 }
 
+/// An `execute_request`; missing fields have the protocol's defaults.
+pub(super) struct ExecuteRequest {
+    pub(super) code: String,
+    pub(super) silent: bool,
+    pub(super) store_history: bool,
+    pub(super) expressions: Map<String, Value>,
+    pub(super) allow_stdin: bool,
+    pub(super) stop_on_error: bool,
+}
+
+impl ExecuteRequest {
+    /// # Errors
+    /// The message has no code.
+    pub(super) fn parse(message: &IncomingMessage) -> Result<ExecuteRequest, Failure> {
+        let silent = flag(message, "silent", false);
+        let code = message.content.get("code").and_then(Value::as_str);
+        let why = "an `execute_request` needs its `code` as a text";
+        Ok(ExecuteRequest {
+            code: code
+                .ok_or_else(|| Failure::new("ValueError", why))?
+                .to_owned(),
+            silent,
+            store_history: flag(message, "store_history", true) && !silent,
+            expressions: message.object("user_expressions"),
+            allow_stdin: flag(message, "allow_stdin", true),
+            stop_on_error: flag(message, "stop_on_error", true),
+        })
+    }
+}
+
+/// A boolean member of the content, or `default`.
+pub(super) fn flag(message: &IncomingMessage, name: &str, default: bool) -> bool {
+    let value = message.content.get(name);
+    value.and_then(Value::as_bool).unwrap_or(default)
+}
+
+/// Of an input that succeeded: `user_expressions` and `payload` of its reply.
+pub(super) type ExecuteResult = (Map<String, Value>, Vec<Value>);
+
 /// The reply to an `execute_request`, and what follows from it.
 pub(super) struct ExecuteReply {
     pub(super) content: Value,
@@ -44,6 +84,40 @@ pub(super) struct ExecuteReply {
     pub(super) aborts_queue: bool,
     /// The kernel ends.
     pub(super) exits: bool,
+}
+
+impl ExecuteReply {
+    /// The reply to the input of this number.
+    pub(super) fn new(
+        line: u32,
+        outcome: Result<ExecuteResult, Failure>,
+        stop_on_error: bool,
+    ) -> Self {
+        let aborts_queue = stop_on_error && outcome.is_err();
+        let content = match outcome {
+            Ok(result) => execute_content("ok", line, result, json!({})),
+            Err(failure) => execute_content("error", line, Default::default(), failure.content()),
+        };
+        ExecuteReply {
+            content,
+            aborts_queue,
+            exits: false,
+        }
+    }
+}
+
+/// Adds to `content` what each `execute_reply` has.
+fn execute_content(
+    status: &str,
+    line: u32,
+    (expressions, payload): ExecuteResult,
+    mut content: Value,
+) -> Value {
+    content["status"] = status.into();
+    content["execution_count"] = line.into();
+    content["user_expressions"] = expressions.into();
+    content["payload"] = payload.into();
+    content
 }
 
 pub(super) struct ShellChannel<H, I> {
@@ -151,12 +225,8 @@ impl<H: RequestHandler, I: KernelInfo> ShellChannel<H, I> {
 
     async fn abort(&mut self, request: &ClientRequest) {
         self.server.publish_status(request, "busy").await;
-        let content: Value = json!({
-            "status": "aborted",
-            "execution_count": self.handler.execution_count(),
-            "user_expressions": {},
-            "payload": [],
-        });
+        let count = self.handler.execution_count();
+        let content = execute_content("aborted", count, Default::default(), json!({}));
         self.server.reply(request, content).await;
         self.server.publish_status(request, "idle").await;
     }

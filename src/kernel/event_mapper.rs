@@ -8,17 +8,16 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::{details, fenced};
-use super::comms::Comms;
-use super::messages::{self, Failure};
+use super::messages::{self, Comms, Failure};
 use crate::agent::InputPart;
 use crate::dialog::display_form;
-use crate::display::death_notice;
+use crate::display::{LineQuestion, death_notice};
 use crate::markdown::fences::python_blocks;
 use crate::output::MimeBundle;
 use crate::runtime::{CommMessage, DisplayData, Ending, OutputStream};
 use crate::session::{
-    AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, Question, QuestionEvent,
-    RunKind, SessionEvent, SessionTail, TextEvent, TurnOutcome,
+    AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, QuestionEvent, RunKind,
+    SessionEvent, SessionTail, TextEvent, TurnOutcome,
 };
 use crate::text::escape::xml_text;
 
@@ -43,6 +42,8 @@ pub(super) enum Out {
     /// Stops or resumes publishing.
     Mute(bool),
     Ask(UserRequest),
+    /// The question of this id needs no answer any more.
+    Withdraw(u64),
 }
 
 pub(super) struct EventMapper<'a> {
@@ -78,9 +79,7 @@ pub(super) enum UserRequest {
         /// The input is not echoed.
         password: bool,
     },
-    Question(Box<Question>),
-    /// The question of this id is withdrawn.
-    Withdrawn(u64),
+    Question(Box<LineQuestion>),
 }
 
 impl<'a> EventMapper<'a> {
@@ -107,9 +106,10 @@ impl<'a> EventMapper<'a> {
             SessionEvent::Cell(event) => self.cell(event),
             SessionEvent::Answer(event) => self.out.push(Out::Answer(event)),
             SessionEvent::Question(QuestionEvent::Asked(question)) => {
-                self.ask(UserRequest::Question(Box::new(question)));
+                let spoken = Box::new(LineQuestion::new(question));
+                self.below(Out::Ask(UserRequest::Question(spoken)));
             }
-            SessionEvent::Question(QuestionEvent::Over(id)) => self.ask(UserRequest::Withdrawn(id)),
+            SessionEvent::Question(QuestionEvent::Over(id)) => self.below(Out::Withdraw(id)),
             SessionEvent::End(event) => self.end(event, has_answer),
             SessionEvent::Text(event) => self.text(event),
             SessionEvent::Notice(notice) => self.notice(&notice, has_answer),
@@ -153,9 +153,9 @@ impl<'a> EventMapper<'a> {
         }
     }
 
-    fn ask(&mut self, request: UserRequest) {
-        self.out
-            .extend([Out::EndAnswer, Out::Flush, Out::Ask(request)]);
+    /// Puts out below all output so far.
+    fn below(&mut self, out: Out) {
+        self.out.extend([Out::EndAnswer, Out::Flush, out]);
     }
 
     fn print(&mut self, stream: OutputStream, text: &str) {
@@ -248,17 +248,17 @@ impl<'a> EventMapper<'a> {
             CellEvent::Status(text) => self.out.push(Out::Progress(text)),
             CellEvent::Clear { wait } => {
                 let clear = Out::Message("clear_output", json!({ "wait": wait }));
-                self.out.extend([Out::EndAnswer, Out::Flush, clear]);
+                self.below(clear);
             }
             CellEvent::InputRequested {
                 call,
                 prompt,
                 password,
-            } => self.ask(UserRequest::Line {
+            } => self.below(Out::Ask(UserRequest::Line {
                 call,
                 prompt,
                 password,
-            }),
+            })),
             CellEvent::Raised(error) => self.fail(Failure::from_error(&error)),
             CellEvent::Ended { ending, .. } => {
                 let is_first = self.result.failure.is_none() && !self.nested;
@@ -388,7 +388,7 @@ mod tests {
     use super::*;
     use crate::agent::{AgentFailure, FailureKind};
     use crate::output::CellError;
-    use crate::session::{QuestionSubject, ReplaySummary};
+    use crate::session::{Question, QuestionSubject, ReplaySummary};
 
     /// What the events put out, an entry each, and at the end what the reply says.
     fn put_out(events: Vec<SessionEvent>, answer: Option<&str>) -> Vec<String> {
@@ -426,8 +426,8 @@ mod tests {
             }
             Out::Mute(muted) => format!("mute {muted}"),
             Out::Ask(UserRequest::Line { prompt, .. }) => format!("line {prompt}"),
-            Out::Ask(UserRequest::Question(question)) => format!("question {}", question.id),
-            Out::Ask(UserRequest::Withdrawn(id)) => format!("withdrawn {id}"),
+            Out::Ask(UserRequest::Question(spoken)) => format!("question {}", spoken.id()),
+            Out::Withdraw(id) => format!("withdraw {id}"),
         };
         let mut entries: Vec<String> = out.iter().chain(&rest).map(entry).collect();
         let fails = result
@@ -699,7 +699,7 @@ mod tests {
                 "question 7",
                 "end answer",
                 "flush",
-                "withdrawn 7",
+                "withdraw 7",
             ],
         );
     }

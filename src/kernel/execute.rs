@@ -4,34 +4,55 @@
 //! run ([`EventMapper`]), `input_request`s to the sender, the reply. Invariants: the reply comes after all output, and
 //! before the state `idle`; an open `input_request` ends with the run.
 
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::background_output::BackgroundOutput;
 use super::cell_output::CellOutput;
-use super::channels::ExecuteReply;
-use super::context::SessionContext;
-use super::event_mapper::{EventMapper, RunResult, UserRequest};
-use super::execute_request::{ExecuteRequest, NO_CODE, flag};
-use super::input_request::{InputOutcome, InputRequest, InputTarget, discard_replies};
-use super::messages::{Failure, mime_data};
-use super::stream_buffer::sleep_until;
-use crate::display::LineQuestion;
-use crate::jupyter::{ClientRequest, IncomingMessage};
-use crate::runtime::{InputReply, OutputStream, RuntimeReply, RuntimeRequest, Stdin};
-use crate::session::{NextEvent, Reply, Run, SessionHandle, Submission};
+use super::channels::{ExecuteReply, ExecuteRequest, flag};
+use super::event_mapper::{EventMapper, Out, RunResult, UserRequest};
+use super::inputs::{InputOutcome, Inputs, Wake};
+use super::messages::{Comms, Failure, mime_data};
+use crate::jupyter::{ClientRequest, IncomingMessage, KernelServer};
+use crate::record::RecordHandle;
+use crate::runtime::{OutputStream, RuntimeReply, RuntimeRequest, Stdin};
+use crate::session::{Run, SessionHandle, Submission};
+
+/// The state that the shell channel of a session works with.
+pub(super) struct SessionContext {
+    pub(super) session: SessionHandle,
+    pub(super) record: RecordHandle,
+    pub(super) server: KernelServer,
+    pub(super) inputs: Inputs,
+    pub(super) comms: Comms,
+    pub(super) background: BackgroundOutput,
+    /// The run before the first cell, until it was published.
+    pub(super) startup: Option<Run>,
+    /// Sessions of clients that print output as it arrives: those that asked for earlier inputs, as consoles do.
+    pub(super) consoles: HashSet<String>,
+}
+
+impl SessionContext {
+    /// True if the client appends output and cannot replace any: a console, whose requests name no cell.
+    pub(super) fn is_console(&self, request: &ClientRequest) -> bool {
+        self.consoles.contains(request.session())
+            && request.message.metadata.get("cellId").is_none()
+    }
+
+    pub(super) fn execution_count(&self) -> u32 {
+        self.session.next_line().saturating_sub(1)
+    }
+}
 
 pub(super) async fn execute(
     context: &mut SessionContext,
     request: &Arc<ClientRequest>,
 ) -> ExecuteReply {
-    let Some(options) = ExecuteRequest::parse(&request.message) else {
-        return ExecuteReply {
-            content: error_reply(context, &Failure::new("ValueError", NO_CODE), None),
-            aborts_queue: false,
-            exits: false,
-        };
+    let options = match ExecuteRequest::parse(&request.message) {
+        Ok(options) => options,
+        Err(failure) => return ExecuteReply::new(context.execution_count(), Err(failure), false),
     };
     let run = context.session.submit(Submission {
         text: options.code.clone(),
@@ -51,23 +72,17 @@ pub(super) async fn execute(
     if let Some(line) = result.line {
         context.background.remember_cell(line, Arc::clone(request));
     }
-    let aborts_queue = result.failure.is_some() && options.stop_on_error;
-    let content = match result.failure.take() {
-        Some(failure) => error_reply(context, &failure, result.line),
+    let outcome = match result.failure.take() {
+        Some(failure) => Err(failure),
         None => {
             let expressions = evaluate_expressions(&context.session, &options.expressions).await;
-            json!({
-                "status": "ok",
-                "execution_count": result.line.unwrap_or_else(|| context.execution_count()),
-                "user_expressions": expressions,
-                "payload": result.payload,
-            })
+            Ok((expressions, std::mem::take(&mut result.payload)))
         }
     };
+    let line = result.line.unwrap_or_else(|| context.execution_count());
     ExecuteReply {
-        content,
-        aborts_queue,
         exits: result.exits,
+        ..ExecuteReply::new(line, outcome, options.stop_on_error)
     }
 }
 
@@ -76,15 +91,6 @@ fn parent(message: &IncomingMessage) -> Arc<Value> {
     let mut content = message.content.clone();
     content.remove("code");
     Arc::new(json!({"header": message.header, "metadata": message.metadata, "content": content}))
-}
-
-fn error_reply(context: &SessionContext, failure: &Failure, line: Option<u32>) -> Value {
-    let mut content = failure.content();
-    content["status"] = "error".into();
-    content["execution_count"] = line.unwrap_or_else(|| context.execution_count()).into();
-    content["user_expressions"] = json!({});
-    content["payload"] = json!([]);
-    content
 }
 
 pub(super) async fn publish_run(
@@ -99,80 +105,45 @@ pub(super) async fn publish_run(
         server,
         session,
         background,
-        stdin,
+        inputs,
         comms,
         ..
     } = context;
     let parent = Some(Arc::clone(request));
     let mut output = CellOutput::new(server.clone(), parent, silent, is_console);
     let mut mapper = EventMapper::new(request.message.text("code"), comms);
-    let mut open_request: Option<InputRequest> = None;
     loop {
-        let event = match run.next_blocking(Some(Duration::ZERO)) {
-            NextEvent::Event(event) => Some(*event),
-            NextEvent::Ended => break,
-            NextEvent::Nothing => None,
-        };
-        let event = match event {
-            Some(event) => event,
-            None => {
-                output.send_due().await;
-                let due = output.due();
-                tokio::select! {
-                    event = run.next() => match event {
-                        Some(event) => event,
-                        None => break,
-                    },
-                    event = background.next() => {
-                        background.publish(mapper.comms(), event).await;
-                        continue;
-                    }
-                    Some(reply) = stdin.recv() => {
-                        if let Some(open) = open_request.take_if(|open| open.is_answered_by(&reply)) {
-                            open_request = on_reply(open.resolve(&reply), session, &mut output).await;
-                        }
-                        continue;
-                    }
-                    () = sleep_until(due), if due.is_some() => continue,
+        let woken = inputs.next(&mut output, run.next(), background.next());
+        let event = match woken.await {
+            Wake::First(Some(event)) => event,
+            Wake::First(None) => break,
+            Wake::Second(event) => {
+                background.publish(mapper.comms(), event).await;
+                continue;
+            }
+            Wake::Input(outcome) => {
+                if let Some(line) = pass_on(outcome, session) {
+                    output.print(OutputStream::Stdout, &line).await;
                 }
+                continue;
             }
         };
         for out in mapper.on(event, output.has_answer()) {
-            match output.put(out).await {
-                None => {}
-                Some(UserRequest::Line { call, .. }) if !allow_stdin => {
-                    session.reply_input(call, InputReply::Eof)
+            match out {
+                Out::Ask(asked) if !allow_stdin => drop(pass_on(asked.refused(), session)),
+                Out::Ask(asked) => {
+                    if let UserRequest::Question(spoken) = &asked {
+                        output.print(OutputStream::Stdout, &spoken.body()).await;
+                    }
+                    inputs.ask(&mut output, asked).await;
                 }
-                Some(UserRequest::Question(question)) if !allow_stdin => {
-                    session.answer(question.id, Reply::Declined);
-                }
-                Some(UserRequest::Withdrawn(id)) => {
-                    open_request.take_if(|open| open.is_question(id));
-                }
-                Some(UserRequest::Line {
-                    call,
-                    prompt,
-                    password,
-                }) => {
-                    discard_replies(stdin);
-                    let id = output.request_input(&prompt, password).await;
-                    let target = InputTarget::Line(call);
-                    open_request = id.map(|id| InputRequest { id, target });
-                }
-                Some(UserRequest::Question(question)) => {
-                    discard_replies(stdin);
-                    let spoken = Box::new(LineQuestion::new(*question));
-                    let body = format!("{}\n", spoken.body());
-                    output.print(OutputStream::Stdout, body.as_bytes()).await;
-                    output.flush().await;
-                    open_request = ask_question(spoken, &output).await;
-                }
+                Out::Withdraw(id) => inputs.withdraw(id),
+                out => output.put(out).await,
             }
         }
-        output.send_due().await;
     }
-    if let Some(open_request) = open_request {
-        open_request.cancel(session);
+    if let Some(outcome) = inputs.cancel() {
+        pass_on(outcome, session);
     }
     output.finish().await;
     let (rest, result) = mapper.finish(output.answer_for_cells());
@@ -182,18 +153,8 @@ pub(super) async fn publish_run(
     result
 }
 
-async fn ask_question(spoken: Box<LineQuestion>, output: &CellOutput) -> Option<InputRequest> {
-    let id = output.request_input(&spoken.line(), spoken.secret()).await;
-    let target = InputTarget::Question(spoken);
-    id.map(|id| InputRequest { id, target })
-}
-
-/// Handles a reply; returns the next request where the question is asked again.
-async fn on_reply(
-    outcome: InputOutcome,
-    session: &SessionHandle,
-    output: &mut CellOutput,
-) -> Option<InputRequest> {
+/// Gives the session what the user has typed; returns the line to print for an answer.
+fn pass_on(outcome: InputOutcome, session: &SessionHandle) -> Option<String> {
     match outcome {
         InputOutcome::Line(call, reply) => {
             session.reply_input(call, reply);
@@ -201,11 +162,8 @@ async fn on_reply(
         }
         InputOutcome::Answered(question, reply, line) => {
             session.answer(question, reply);
-            let line = format!("{line}\n");
-            output.print(OutputStream::Stdout, line.as_bytes()).await;
-            None
+            Some(line)
         }
-        InputOutcome::AskAgain(spoken) => ask_question(spoken, output).await,
     }
 }
 

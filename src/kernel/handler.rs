@@ -5,8 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::channels::{ExecuteReply, RequestHandler};
-use super::context::SessionContext;
-use super::execute::{execute, publish_run};
+use super::execute::{SessionContext, execute, publish_run};
 use super::introspection;
 use crate::jupyter::{ClientRequest, parse_comm};
 use crate::runtime::RuntimeRequest;

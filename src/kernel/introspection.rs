@@ -5,11 +5,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::channels::flag;
 use super::messages;
 use crate::input::{self, Mode};
 use crate::jupyter::IncomingMessage;
 use crate::magics;
-use crate::record::{InputsQuery, RecordHandle};
+use crate::record::{InputsQuery, NumberedInput, RecordHandle};
 use crate::runtime::{Completeness, RuntimeReply, RuntimeRequest};
 use crate::session::SessionHandle;
 use crate::text::offset::CodePoints;
@@ -139,10 +140,15 @@ pub(super) async fn is_complete(session: &SessionHandle, message: &IncomingMessa
 
 /// Content of `history_reply`.
 pub(super) async fn history(record: &RecordHandle, message: &IncomingMessage) -> Value {
+    let inputs = record.inputs(inputs_query(message, DEFAULT_LIMIT)).await;
+    history_reply(message, inputs)
+}
+
+/// The inputs that a `history_request` asks for; `most`, where it names no number.
+pub(super) fn inputs_query(message: &IncomingMessage, most: usize) -> InputsQuery {
     let number = |name: &str| message.content.get(name).and_then(Value::as_i64);
-    let flag = |name: &str| message.content.get(name).and_then(Value::as_bool) == Some(true);
-    let limit = number("n").map_or(DEFAULT_LIMIT, |n| usize::try_from(n).unwrap_or(0));
-    let request = match message.text("hist_access_type") {
+    let most = number("n").map_or(most, |n| usize::try_from(n).unwrap_or(0));
+    match message.text("hist_access_type") {
         "range" => InputsQuery::Range {
             session: number("session").unwrap_or(0),
             start: number("start").unwrap_or(1),
@@ -153,16 +159,20 @@ pub(super) async fn history(record: &RecordHandle, message: &IncomingMessage) ->
                 "" => "*".to_owned(),
                 pattern => pattern.to_owned(),
             },
-            most: limit,
-            unique: flag("unique"),
+            most,
+            unique: flag(message, "unique", false),
         },
-        _ => InputsQuery::Last(limit),
-    };
-    let output = flag("output");
-    let inputs = record.inputs(request).await;
-    let rows = inputs.into_iter().map(|input| match output {
+        _ => InputsQuery::Last(most),
+    }
+}
+
+/// Content of `history_reply` with these inputs.
+pub(super) fn history_reply(message: &IncomingMessage, inputs: Vec<NumberedInput>) -> Value {
+    let with_output = flag(message, "output", false);
+    let row = |input: NumberedInput| match with_output {
         true => json!([input.session, input.line, [input.text, input.output]]),
         false => json!([input.session, input.line, input.text]),
-    });
-    json!({"status": "ok", "history": rows.collect::<Vec<_>>()})
+    };
+    let rows: Vec<Value> = inputs.into_iter().map(row).collect();
+    json!({"status": "ok", "history": rows})
 }

@@ -20,9 +20,27 @@ use crate::session::SessionHandle;
 /// Time for a Python to report its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 pub(super) trait KernelInfo {
     /// Content of `kernel_info_reply`.
     async fn kernel_info(&self) -> Value;
+}
+
+/// Content of `kernel_info_reply` for a kernel of this name, language and banner.
+pub(super) fn info_reply(implementation: &str, language_info: Value, banner: String) -> Value {
+    json!({
+        "status": "ok",
+        "protocol_version": PROTOCOL,
+        "implementation": implementation,
+        "implementation_version": VERSION,
+        "language_info": language_info,
+        "banner": banner,
+        "debugger": false,
+        // Optional features of protocol 5.5: none.
+        "supported_features": [],
+        "help_links": [{"text": "ipycodex", "url": env!("CARGO_PKG_REPOSITORY")}],
+    })
 }
 
 #[derive(Clone)]
@@ -64,7 +82,6 @@ impl KernelInfo for SessionKernelInfo {
     async fn kernel_info(&self) -> Value {
         let version = self.version().await;
         let language = self.session.language();
-        let own = env!("CARGO_PKG_VERSION");
         let info = match language.as_str() {
             "Python" => {
                 let mut info = python_language_info();
@@ -78,21 +95,11 @@ impl KernelInfo for SessionKernelInfo {
                 "file_extension": ".txt",
             }),
         };
-        json!({
-            "status": "ok",
-            "protocol_version": PROTOCOL,
-            "implementation": "ipycodex",
-            "implementation_version": own,
-            "language_info": info,
-            "banner": format!(
-                "ipycodex {own}, {language} {version}: a cell that starts with `.` is a prompt for the agent; \
-                 `%ipycodex help` lists the commands"
-            ),
-            "debugger": false,
-            // Optional features of protocol 5.5: none.
-            "supported_features": [],
-            "help_links": [{"text": "ipycodex", "url": env!("CARGO_PKG_REPOSITORY")}],
-        })
+        let banner = format!(
+            "ipycodex {VERSION}, {language} {version}: a cell that starts with `.` is a prompt for the agent; \
+             `%ipycodex help` lists the commands"
+        );
+        info_reply("ipycodex", info, banner)
     }
 }
 

@@ -1,14 +1,17 @@
-//! Errors, displays and comm messages as the contents of Jupyter messages.
+//! Errors, displays and comm messages as the contents of Jupyter messages; the open comms, which are the objects of
+//! the interpreter and of front-ends that exchange messages.
 //!
 //! Pure. Invariant: a display has a `text/plain`, since some clients show nothing else; MIME types of our own are not
 //! sent.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use crate::jupyter::{Channel, OutgoingMessage, comm_to_wire};
 use crate::output::{CellError, MimeBundle};
 use crate::runtime::{
-    CommMessage, DisplayData, INSPECTION_MIME, PARTS_MIME, SOURCE_MIME, THIS_REQUEST,
+    CommMessage, CommOp, DisplayData, INSPECTION_MIME, PARTS_MIME, SOURCE_MIME, THIS_REQUEST,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -102,10 +105,41 @@ pub(super) fn comm_message(mut message: CommMessage, parent: Option<&Value>) -> 
     comm_to_wire(Channel::Iopub, message)
 }
 
+/// The target of each open comm, by its id.
+#[derive(Debug, Default)]
+pub(super) struct Comms(BTreeMap<String, String>);
+
+impl Comms {
+    pub(super) fn on_message(&mut self, message: &CommMessage) {
+        match &message.op {
+            CommOp::Open { target } => {
+                self.0.insert(message.comm_id.clone(), target.clone());
+            }
+            CommOp::Close => drop(self.0.remove(&message.comm_id)),
+            CommOp::Msg => {}
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Content of `comm_info_reply`, for one target or for all.
+    pub(super) fn comm_info(&self, target: Option<&str>) -> Value {
+        let wanted = self
+            .0
+            .iter()
+            .filter(|(_, own)| target.is_none_or(|target| target == own.as_str()));
+        let comms: Map<String, Value> = wanted
+            .map(|(comm, target)| (comm.clone(), json!({ "target_name": target })))
+            .collect();
+        json!({"status": "ok", "comms": comms})
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::CommOp;
 
     #[test]
     fn displays_have_a_text_and_keep_nothing_of_ours() {
@@ -155,6 +189,35 @@ mod tests {
         assert_eq!(
             Failure::from_error(&error).content(),
             json!({"ename": "E", "evalue": "v", "traceback": ["E: v"]})
+        );
+    }
+    #[test]
+    fn open_comms_are_listed_by_target() {
+        let mut comms = Comms::default();
+        let message = |comm: &str, act: CommOp| CommMessage {
+            comm_id: comm.into(),
+            op: act,
+            data: json!({}),
+            metadata: Map::new(),
+            buffers: Vec::new(),
+        };
+        for (name, target) in [("a", "x"), ("b", "y")] {
+            comms.on_message(&message(
+                name,
+                CommOp::Open {
+                    target: target.into(),
+                },
+            ));
+        }
+        comms.on_message(&message("a", CommOp::Msg));
+        assert_eq!(
+            comms.comm_info(Some("x"))["comms"],
+            json!({"a": {"target_name": "x"}})
+        );
+        comms.on_message(&message("a", CommOp::Close));
+        assert_eq!(
+            comms.comm_info(None)["comms"],
+            json!({"b": {"target_name": "y"}})
         );
     }
 }

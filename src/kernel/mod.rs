@@ -2,9 +2,10 @@
 //! are prompts to an agent (`agentclient`).
 //!
 //! In: the messages of any number of clients, on the sockets that a connection file names. Out: the events of the
-//! session as messages. Both kernels share `server`, with its `channels`, and differ in their handler of requests.
-//! `handler` is that of sessions: `execute` takes an input from its message to its reply, `event_mapper` maps
-//! events to messages, `cell_output` is the output of one request, `answer` an agent's answer as markdown.
+//! session as messages. Both kernels share `server`, with its `channels`, the wait for events and replies (`inputs`)
+//! and the output (`cell_output`), and differ in their handler of requests. `handler` is that of sessions: `execute`
+//! takes an input from its message to its reply, `event_mapper` says what an event puts out, `cell_output` sends it,
+//! `answer` is an agent's answer as markdown.
 //! Protocol: version 5.5 of Jupyter's messaging, without its optional features. Invariants: every request is
 //! between `busy` and `idle`; a client ends the kernel by a `shutdown_request` only; the kernel ends when the
 //! process that started it is gone. Absent on purpose: the debugger; subshells, since the types of
@@ -16,13 +17,10 @@ mod answer;
 mod background_output;
 mod cell_output;
 mod channels;
-mod comms;
-mod context;
 mod event_mapper;
 mod execute;
-mod execute_request;
 mod handler;
-mod input_request;
+mod inputs;
 mod introspection;
 mod kernel_info;
 mod kernelspec;
@@ -40,13 +38,13 @@ use crate::record::RecordHandle;
 use crate::session::{Run, SessionHandle};
 use crate::text::report::Report;
 use background_output::BackgroundOutput;
-use comms::Comms;
-use context::SessionContext;
+use execute::SessionContext;
 use handler::SessionHandler;
 use kernel_info::SessionKernelInfo;
 pub use kernelspec::{
     InstalledKernel, KernelKind, KernelspecDir, install, list_installed, uninstall,
 };
+use messages::Comms;
 use server::serve;
 use shutdown::InterruptFn;
 
@@ -74,14 +72,14 @@ pub fn run(options: KernelOptions, file: &Path) -> Result<(), Report> {
     let session = options.session.clone();
     let interrupted = session.clone();
     let interrupt: InterruptFn = Arc::new(move || interrupted.interrupt());
-    let result = serve(file, options.parent, interrupt, |server, stdin| {
+    let result = serve(file, options.parent, interrupt, |server, inputs| {
         let info = SessionKernelInfo::new(options.python, options.session.clone());
         let context = SessionContext {
             session: options.session,
             record: options.record,
             background: BackgroundOutput::new(options.background, server.clone()),
             server,
-            stdin,
+            inputs,
             comms: Comms::default(),
             startup: Some(options.startup),
             consoles: HashSet::new(),

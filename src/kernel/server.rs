@@ -8,12 +8,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::mpsc::Receiver;
 
 use super::channels::{RequestHandler, ShellChannel, serve_control};
+use super::inputs::Inputs;
 use super::kernel_info::KernelInfo;
 use super::shutdown::{InterruptFn, Shutdown, watch};
-use crate::jupyter::{ClientRequest, KernelServer, listen, read};
+use crate::jupyter::{KernelServer, listen, read};
 use crate::text::report::Report;
 
 /// Time for the last messages to leave the sockets.
@@ -28,7 +28,7 @@ pub(super) fn serve<H: RequestHandler, I: KernelInfo + Clone>(
     file: &Path,
     parent: Option<u32>,
     interrupt: InterruptFn,
-    open: impl FnOnce(KernelServer, Receiver<ClientRequest>) -> (H, I),
+    open: impl FnOnce(KernelServer, Inputs) -> (H, I),
 ) -> Result<(), Report> {
     let connection = read(file).map_err(|fault| {
         Report::failure(fault.to_string())
@@ -47,7 +47,7 @@ pub(super) fn serve<H: RequestHandler, I: KernelInfo + Clone>(
         })?;
         let starting = json!({"execution_state": "starting"});
         server.publish(None, "status", starting).await;
-        let (handler, info) = open(server.clone(), requests.stdin);
+        let (handler, info) = open(server.clone(), Inputs::new(requests.stdin));
         let shell = ShellChannel::new(
             handler,
             server.clone(),

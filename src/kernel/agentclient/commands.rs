@@ -119,15 +119,11 @@ pub(super) async fn run_command(
             Ok(format!("Going on with session: {id}"))
         }
         ClientCommand::Option(None) => {
-            let lines = context
-                .connection
-                .features
-                .selections()
-                .map(|one| one.line());
-            let lines: Vec<String> = lines.collect();
-            Ok(match lines.is_empty() {
-                true => "No options offered by the agent yet.".to_owned(),
-                false => lines.join("\n"),
+            let features = &context.connection.features;
+            let lines = features.selections().map(|one| one.line());
+            Ok(match joined(lines) {
+                none if none.is_empty() => "No options offered by the agent yet.".to_owned(),
+                lines => lines,
             })
         }
         ClientCommand::Option(Some((option, value))) => {
@@ -185,6 +181,10 @@ async fn applied(context: &mut AgentContext, output: &mut ClientOutput, unopened
         }
         Err(cut) => Err(cut.into()),
     }
+}
+
+fn joined(lines: impl Iterator<Item = String>) -> String {
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A sentence, followed by a second one unless that is empty.
@@ -334,10 +334,9 @@ async fn sessions(context: &mut AgentContext, output: &mut ClientOutput) -> Said
         };
         format!("  {mark} {}  {}  {}", kept.id, kept.updated, kept.title)
     });
-    let lines: Vec<String> = lines.collect();
     Ok(format!(
         "Sessions:\n{}\nUse: %agent session load ID",
-        lines.join("\n")
+        joined(lines)
     ))
 }
 
@@ -347,23 +346,16 @@ async fn log_in(context: &mut AgentContext, method: Option<String>) -> Said {
         return Ok("The agent offers no way to log in.".to_owned());
     };
     let Some(wanted) = method else {
-        let lines = methods.iter().map(|it| match &it.program {
-            Some(program) => format!(
-                "  {}  {} (in a terminal: {})",
-                it.descriptor.id,
-                it.descriptor.description_line(),
-                program.line()
-            ),
-            None => format!(
-                "  {}  {}",
-                it.descriptor.id,
-                it.descriptor.description_line()
-            ),
+        let lines = methods.iter().map(|it| {
+            let (id, about) = (&it.descriptor.id, it.descriptor.description_line());
+            match &it.program {
+                Some(program) => format!("  {id}  {about} (in a terminal: {})", program.line()),
+                None => format!("  {id}  {about}"),
+            }
         });
-        let lines: Vec<String> = lines.collect();
         return Ok(format!(
             "Ways to log in:\n{}\nUse: %agent session login METHOD",
-            lines.join("\n")
+            joined(lines)
         ));
     };
     let Some(known) = methods.iter().find(|it| it.descriptor.id == wanted) else {
@@ -391,7 +383,7 @@ async fn wait<T>(
     let outcome = loop {
         tokio::select! {
             biased;
-            () = context.stop.requested() => return Err(TurnError::Interrupted.into()),
+            _ = context.stop.changed() => return Err(TurnError::Interrupted.into()),
             event = context.connection.next() => context.connection.on_idle_event(event),
             outcome = &mut told => break outcome,
         }
@@ -447,6 +439,5 @@ fn variables(context: &AgentContext) -> String {
         };
         format!("  {name}: {value}")
     });
-    let lines: Vec<String> = lines.collect();
-    format!("Environment Variables:\n{}", lines.join("\n"))
+    format!("Environment Variables:\n{}", joined(lines))
 }

@@ -6,11 +6,18 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::json;
+
 use crate::agent::{
     Activity, AgentEvent, AgentNotice, CommandRun, FileChange, InputPart, PlanStep, WorkStatus,
     command_title,
 };
+use crate::kernel::event_mapper::Out;
+use crate::output::MimeBundle;
+use crate::runtime::{DisplayData, OutputStream};
+use crate::session::AnswerEvent;
 use crate::text::cut_characters;
+use crate::text::escape::xml_text;
 
 /// The longest block that is not folded, in characters.
 const FOLD_LENGTH: usize = 500;
@@ -20,16 +27,6 @@ const SUMMARY_LENGTH: usize = 100;
 
 /// The most of a command's output that is shown, in bytes.
 const MAX_OUTPUT: usize = 48 << 10;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum OutputPiece {
-    Out(String),
-    Err(String),
-    /// A folded block: its summary, and the whole.
-    Fold(String, String),
-    /// A picture, as a `data:` URL.
-    Picture(String),
-}
 
 #[derive(Debug, Default)]
 pub(super) struct EventFormatter {
@@ -54,7 +51,7 @@ struct Thought {
 }
 
 impl EventFormatter {
-    pub(super) fn on(&mut self, event: AgentEvent) -> Vec<OutputPiece> {
+    pub(super) fn on(&mut self, event: AgentEvent) -> Vec<Out> {
         let mut out = Vec::new();
         match event {
             AgentEvent::Text { message, delta, .. } => self.text(message, &delta, &mut out),
@@ -102,21 +99,21 @@ impl EventFormatter {
         out
     }
 
-    pub(super) fn note(&mut self, mark: &str, text: &str) -> Vec<OutputPiece> {
+    pub(super) fn note(&mut self, mark: &str, text: &str) -> Vec<Out> {
         let mut out = Vec::new();
         self.line(mark, text, &mut out);
         out
     }
 
     /// Ends the turn: closes an unfinished thought and line.
-    pub(super) fn finish(&mut self) -> Vec<OutputPiece> {
+    pub(super) fn finish(&mut self) -> Vec<Out> {
         let mut out = Vec::new();
         self.end_thought(&mut out);
         self.end_line(&mut out);
         out
     }
 
-    fn text(&mut self, message: u64, delta: &str, out: &mut Vec<OutputPiece>) {
+    fn text(&mut self, message: u64, delta: &str, out: &mut Vec<Out>) {
         if std::mem::take(&mut self.skip_placeholder) && delta == "[image]" {
             return;
         }
@@ -128,7 +125,7 @@ impl EventFormatter {
         self.put(false, delta, out);
     }
 
-    fn thought(&mut self, part: u64, delta: &str, out: &mut Vec<OutputPiece>) {
+    fn thought(&mut self, part: u64, delta: &str, out: &mut Vec<Out>) {
         if self
             .thought
             .as_ref()
@@ -151,50 +148,47 @@ impl EventFormatter {
         self.put(true, &shown, out);
     }
 
-    fn end_thought(&mut self, out: &mut Vec<OutputPiece>) {
+    fn end_thought(&mut self, out: &mut Vec<Out>) {
         let Some(thought) = self.thought.take() else {
             return;
         };
         if thought.text.chars().count() > thought.shown {
             self.put(true, "…", out);
             self.end_line(out);
-            out.push(OutputPiece::Fold("💭 all of it".to_owned(), thought.text));
+            out.extend(fold("💭 all of it", &thought.text));
         }
         self.end_line(out);
     }
 
     /// Puts text on a stream; remembers whether a line is open.
-    fn put(&mut self, is_err: bool, text: &str, out: &mut Vec<OutputPiece>) {
+    fn put(&mut self, is_err: bool, text: &str, out: &mut Vec<Out>) {
         if text.is_empty() {
             return;
         }
         self.open = (!text.ends_with('\n')).then_some(is_err);
         out.push(match is_err {
-            true => OutputPiece::Err(text.to_owned()),
-            false => OutputPiece::Out(text.to_owned()),
+            true => Out::Bytes(OutputStream::Stderr, text.into()),
+            false => Out::Bytes(OutputStream::Stdout, text.into()),
         });
     }
 
-    fn end_line(&mut self, out: &mut Vec<OutputPiece>) {
+    fn end_line(&mut self, out: &mut Vec<Out>) {
         if let Some(is_err) = self.open {
             self.put(is_err, "\n", out);
         }
     }
 
-    fn line(&mut self, mark: &str, text: &str, out: &mut Vec<OutputPiece>) {
+    fn line(&mut self, mark: &str, text: &str, out: &mut Vec<Out>) {
         self.end_thought(out);
         self.end_line(out);
         let text = text.trim_end();
         match text.chars().count() > FOLD_LENGTH {
-            true => out.push(OutputPiece::Fold(
-                format!("{mark} {}", summary(text)),
-                text.to_owned(),
-            )),
+            true => out.extend(fold(&format!("{mark} {}", summary(text)), text)),
             false => self.put(true, &format!("{mark} {text}\n"), out),
         }
     }
 
-    fn command_output(&mut self, id: &str, delta: &str, out: &mut Vec<OutputPiece>) {
+    fn command_output(&mut self, id: &str, delta: &str, out: &mut Vec<Out>) {
         self.end_thought(out);
         if self.open == Some(true) {
             self.end_line(out);
@@ -213,17 +207,17 @@ impl EventFormatter {
         }
     }
 
-    fn command_ended(&mut self, title: &str, command: &CommandRun, out: &mut Vec<OutputPiece>) {
+    fn command_ended(&mut self, title: &str, command: &CommandRun, out: &mut Vec<Out>) {
         self.end_thought(out);
         let shown = self.commands.remove(&command.id);
         self.end_line(out);
         let output = &command.output;
         if shown.unwrap_or(0) == 0 && !output.trim().is_empty() {
             match output.chars().count() > FOLD_LENGTH {
-                true => out.push(OutputPiece::Fold(
-                    format!("output of {}", summary(&command.command)),
-                    tail(output).to_owned(),
-                )),
+                true => {
+                    let title = format!("output of {}", summary(&command.command));
+                    out.extend(fold(&title, tail(output)));
+                }
                 false => self.put(false, output, out),
             }
             self.end_line(out);
@@ -238,7 +232,7 @@ impl EventFormatter {
         }
     }
 
-    fn plan(&mut self, steps: &[PlanStep], out: &mut Vec<OutputPiece>) {
+    fn plan(&mut self, steps: &[PlanStep], out: &mut Vec<Out>) {
         let lines = steps.iter().map(|step| {
             let mark = match step.status {
                 WorkStatus::Waiting => "⏳",
@@ -251,7 +245,7 @@ impl EventFormatter {
         self.line("📋", &format!("Plan:{}", lines.collect::<String>()), out);
     }
 
-    fn activity(&mut self, activity: &Activity, out: &mut Vec<OutputPiece>) {
+    fn activity(&mut self, activity: &Activity, out: &mut Vec<Out>) {
         if activity.denied {
             return;
         }
@@ -273,12 +267,12 @@ impl EventFormatter {
         self.line(mark, format!("{title}\n{}", activity.text()).as_str(), out);
         for part in &activity.content {
             if let InputPart::Image(url) = part {
-                out.push(OutputPiece::Picture(url.clone()));
+                out.push(Out::Answer(AnswerEvent::Picture(url.clone())));
             }
         }
     }
 
-    fn file_changes(&mut self, changes: &[FileChange], out: &mut Vec<OutputPiece>) {
+    fn file_changes(&mut self, changes: &[FileChange], out: &mut Vec<Out>) {
         for change in changes {
             let (word, text) = (change.change.as_str(), change.change.text());
             let all = format!("{word} {}\n{}", change.path, text.trim_end());
@@ -286,7 +280,7 @@ impl EventFormatter {
         }
     }
 
-    fn aside(&mut self, aside: AgentNotice, out: &mut Vec<OutputPiece>) {
+    fn aside(&mut self, aside: AgentNotice, out: &mut Vec<Out>) {
         match aside {
             AgentNotice::FileWritten(written) => {
                 self.line("📝", &format!("Wrote: {}", written.summary()), out);
@@ -302,10 +296,26 @@ impl EventFormatter {
                 self.end_thought(out);
                 self.end_line(out);
                 self.skip_placeholder = true;
-                out.push(OutputPiece::Picture(url));
+                out.push(Out::Answer(AnswerEvent::Picture(url)));
             }
         }
     }
+}
+
+/// A folded block; an empty text behind it, without which some clients hold back further output.
+fn fold(summary: &str, text: &str) -> [Out; 2] {
+    let html = format!(
+        "<details><summary>{}</summary><pre>{}</pre></details>",
+        xml_text(summary),
+        xml_text(text)
+    );
+    let bundle = MimeBundle::new(vec![
+        ("text/html".into(), html.into()),
+        ("text/plain".into(), format!("{summary}\n{text}").into()),
+    ]);
+    let nothing = json!({"name": "stdout", "text": ""});
+    let display = Out::Display(DisplayData::new(bundle));
+    [display, Out::Message("stream", nothing)]
 }
 
 /// The first line of a text, at most [`SUMMARY_LENGTH`] characters of it.
@@ -344,7 +354,7 @@ mod tests {
 
     fn shown(events: Vec<AgentEvent>) -> (String, String, Vec<String>) {
         let mut formatter = EventFormatter::default();
-        let mut pieces: Vec<OutputPiece> = events
+        let mut pieces: Vec<Out> = events
             .into_iter()
             .flat_map(|event| formatter.on(event))
             .collect();
@@ -352,10 +362,17 @@ mod tests {
         let (mut out, mut err, mut rest) = (String::new(), String::new(), Vec::new());
         for piece in pieces {
             match piece {
-                OutputPiece::Out(text) => out.push_str(&text),
-                OutputPiece::Err(text) => err.push_str(&text),
-                OutputPiece::Fold(summary, text) => rest.push(format!("{summary}|{text}")),
-                OutputPiece::Picture(url) => rest.push(url),
+                Out::Bytes(OutputStream::Stdout, bytes) => {
+                    out.push_str(&String::from_utf8(bytes).unwrap());
+                }
+                Out::Bytes(_, bytes) => err.push_str(&String::from_utf8(bytes).unwrap()),
+                Out::Display(fold) => {
+                    let text = fold.bundle.text("text/plain").unwrap();
+                    rest.push(text.replacen('\n', "|", 1));
+                }
+                Out::Answer(AnswerEvent::Picture(url)) => rest.push(url),
+                Out::Message("stream", content) => assert_eq!(content["text"], ""),
+                other => panic!("{other:?}"),
             }
         }
         (out, err, rest)

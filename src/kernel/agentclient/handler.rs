@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::client_output::ClientOutput;
 use super::commands::{CommandError, run_command};
@@ -10,11 +10,10 @@ use super::context::AgentContext;
 use super::syntax::{self, CellPart, split_cell};
 use super::turn::{TurnError, prompt};
 use crate::agent::{AgentFailure, FailureKind};
-use crate::jupyter::{ClientRequest, IncomingMessage, PROTOCOL};
-use crate::kernel::channels::{ExecuteReply, RequestHandler};
-use crate::kernel::execute_request::{ExecuteRequest, NO_CODE};
+use crate::jupyter::{ClientRequest, IncomingMessage};
+use crate::kernel::channels::{ExecuteReply, ExecuteRequest, RequestHandler};
 use crate::kernel::introspection::cursor;
-use crate::kernel::kernel_info::KernelInfo;
+use crate::kernel::kernel_info::{KernelInfo, VERSION, info_reply};
 use crate::kernel::messages::Failure;
 use crate::runtime::OutputStream;
 use crate::text::offset::CodePoints;
@@ -24,23 +23,14 @@ pub(super) struct AgentKernelInfo;
 
 impl KernelInfo for AgentKernelInfo {
     async fn kernel_info(&self) -> Value {
-        let own = env!("CARGO_PKG_VERSION");
-        json!({
-            "status": "ok",
-            "protocol_version": PROTOCOL,
-            "implementation": "agent_client_kernel",
-            "implementation_version": own,
-            "language_info": {
-                "name": "agent",
-                "version": own,
-                "mimetype": "text/plain",
-                "file_extension": ".agent",
-            },
-            "banner": format!("Agent Client Protocol Kernel v{own}"),
-            "debugger": false,
-            "supported_features": [],
-            "help_links": [{"text": "ipycodex", "url": env!("CARGO_PKG_REPOSITORY")}],
-        })
+        let language = json!({
+            "name": "agent",
+            "version": VERSION,
+            "mimetype": "text/plain",
+            "file_extension": ".agent",
+        });
+        let banner = format!("Agent Client Protocol Kernel v{VERSION}");
+        info_reply("agent_client_kernel", language, banner)
     }
 }
 
@@ -48,20 +38,17 @@ pub(super) struct AgentHandler(pub(super) AgentContext);
 
 impl RequestHandler for AgentHandler {
     async fn execute(&mut self, request: &Arc<ClientRequest>) -> ExecuteReply {
-        let Some(wish) = ExecuteRequest::parse(&request.message) else {
-            return done(
-                self.0.line,
-                Err(Failure::new("ValueError", NO_CODE)),
-                false,
-                &json!({}),
-            );
+        let wish = match ExecuteRequest::parse(&request.message) {
+            Ok(wish) => wish,
+            Err(failure) => return ExecuteReply::new(self.0.line, Err(failure), false),
         };
         let parts = split_cell(&wish.code);
         let expressions = unevaluated(&wish);
         if parts.is_empty() {
-            return done(self.0.line, Ok(()), false, &expressions);
+            return ExecuteReply::new(self.0.line, Ok((expressions, Vec::new())), false);
         }
-        self.0.stop.begin();
+        // Earlier interrupts do not concern this cell.
+        self.0.stop.mark_unchanged();
         if wish.store_history {
             self.0.line += 1;
             self.0.history.add(self.0.line, &wish.code);
@@ -86,7 +73,8 @@ impl RequestHandler for AgentHandler {
                 break;
             }
         }
-        done(self.0.line, outcome, wish.stop_on_error, &expressions)
+        let outcome = outcome.map(|()| (expressions, Vec::new()));
+        ExecuteReply::new(self.0.line, outcome, wish.stop_on_error)
     }
 
     async fn handle(&mut self, request: &Arc<ClientRequest>) -> Option<Value> {
@@ -244,14 +232,14 @@ fn is_complete(code: &str) -> Value {
 }
 
 /// The `user_expressions` of the reply: an error for each.
-fn unevaluated(wish: &ExecuteRequest) -> Value {
+fn unevaluated(wish: &ExecuteRequest) -> Map<String, Value> {
     let why = "an agent cannot evaluate expressions";
     let failed = json!({"status": "error", "ename": "NotImplementedError", "evalue": why, "traceback": [why]});
     let all = wish
         .expressions
         .keys()
         .map(|name| (name.clone(), failed.clone()));
-    Value::Object(all.collect())
+    all.collect()
 }
 
 /// The hints of a failure, with the commands of this kernel.
@@ -266,26 +254,5 @@ fn hints(failure: &AgentFailure) -> Vec<String> {
         FailureKind::LoggedOut => vec!["%agent session login lists the ways to log in".to_owned()],
         FailureKind::Died => vec!["the next cell starts it again".to_owned()],
         _ => failure.hints.clone(),
-    }
-}
-
-fn done(line: u32, outcome: Result<(), Failure>, stops: bool, expressions: &Value) -> ExecuteReply {
-    let mut content = json!({
-        "status": "ok",
-        "execution_count": line,
-        "user_expressions": expressions,
-        "payload": [],
-    });
-    if let Err(failure) = &outcome {
-        content = failure.content();
-        content["status"] = "error".into();
-        content["execution_count"] = line.into();
-        content["user_expressions"] = json!({});
-        content["payload"] = json!([]);
-    }
-    ExecuteReply {
-        content,
-        aborts_queue: stops && outcome.is_err(),
-        exits: false,
     }
 }

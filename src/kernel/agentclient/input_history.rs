@@ -1,72 +1,58 @@
 //! The inputs of this kernel, for clients that ask for earlier ones.
 //!
 //! Pure. There is one session, number 1; a request for 0, the protocol's number of the current one, means the same.
+//! Outputs are not kept.
 
-use serde_json::{Value, json};
+use std::collections::HashSet;
+
+use serde_json::Value;
 
 use crate::jupyter::IncomingMessage;
+use crate::kernel::channels::flag;
+use crate::kernel::introspection::{history_reply, inputs_query};
+use crate::record::{InputsQuery, NumberedInput};
 
 /// Number of the only session.
 const SESSION: i64 = 1;
 
 #[derive(Debug, Default)]
-pub(super) struct InputHistory(Vec<(u32, String)>);
+pub(super) struct InputHistory(Vec<NumberedInput>);
 
 impl InputHistory {
     pub(super) fn add(&mut self, line: u32, text: &str) {
-        self.0.push((line, text.to_owned()));
+        self.0.push(NumberedInput {
+            session: SESSION,
+            line: line.into(),
+            text: text.to_owned(),
+            output: None,
+        });
     }
 
     /// Content of `history_reply`.
     pub(super) fn history_reply(&self, message: &IncomingMessage) -> Value {
-        let number = |name: &str| message.content.get(name).and_then(Value::as_i64);
-        let flag = |name: &str| message.content.get(name).and_then(Value::as_bool) == Some(true);
-        let most = number("n").map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(0));
-        let mut found: Vec<&(u32, String)> = match message.text("hist_access_type") {
-            "range" => {
-                let here = matches!(number("session").unwrap_or(0), 0 | SESSION);
-                let (start, stop) = (number("start").unwrap_or(1), number("stop"));
-                let fits = |line: i64| line >= start && stop.is_none_or(|stop| line < stop);
-                self.0
-                    .iter()
-                    .filter(|(line, _)| here && fits(i64::from(*line)))
-                    .collect()
+        let query = inputs_query(message, usize::MAX);
+        let (unique, mut seen) = (flag(message, "unique", false), HashSet::new());
+        let fits = |input: &&NumberedInput| match &query {
+            InputsQuery::Last(_) => true,
+            InputsQuery::Like { pattern, .. } => like(pattern, &input.text),
+            InputsQuery::Range {
+                session,
+                start,
+                stop,
+            } => {
+                let is_before = stop.is_none_or(|stop| input.line < stop);
+                matches!(*session, 0 | SESSION) && input.line >= *start && is_before
             }
-            "search" => {
-                let pattern = match message.text("pattern") {
-                    "" => "*",
-                    pattern => pattern,
-                };
-                self.0
-                    .iter()
-                    .filter(|(_, text)| like(pattern, text))
-                    .collect()
-            }
-            _ => self.0.iter().collect(),
         };
-        if flag("unique") {
-            let mut seen = std::collections::HashSet::new();
-            let mut last: Vec<_> = found
-                .into_iter()
-                .rev()
-                .filter(|(_, text)| seen.insert(text))
-                .collect();
-            last.reverse();
-            found = last;
-        }
-        let limited = message.text("hist_access_type") != "range";
-        let from = if limited {
-            found.len().saturating_sub(most)
-        } else {
-            0
+        let most = match &query {
+            InputsQuery::Last(most) | InputsQuery::Like { most, .. } => *most,
+            InputsQuery::Range { .. } => usize::MAX,
         };
-        let output = flag("output");
-        // Outputs of earlier inputs are not kept.
-        let told = found[from..].iter().map(|(line, text)| match output {
-            true => json!([SESSION, line, [text, null]]),
-            false => json!([SESSION, line, text]),
-        });
-        json!({"status": "ok", "history": told.collect::<Vec<_>>()})
+        let newest = self.0.iter().rev().filter(fits);
+        let newest = newest.filter(|input| !unique || seen.insert(&input.text));
+        let mut found: Vec<NumberedInput> = newest.take(most).cloned().collect();
+        found.reverse();
+        history_reply(message, found)
     }
 }
 

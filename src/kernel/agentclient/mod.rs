@@ -25,6 +25,8 @@ mod turn;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::server::serve;
 use super::shutdown::InterruptFn;
 use crate::environment::Environment;
@@ -33,7 +35,7 @@ pub use config::AgentCommand;
 use config::AgentConfig;
 use connection::AgentConnection;
 pub use connection::ConnectAgent;
-use context::{AgentContext, stop_channel};
+use context::AgentContext;
 use handler::{AgentHandler, AgentKernelInfo};
 use input_history::InputHistory;
 use mcp_servers::McpServers;
@@ -57,12 +59,12 @@ pub fn run(
     );
     let parent = environment.variable("JPY_PARENT_PID");
     let parent = parent.and_then(|id| id.parse().ok());
-    let (sender, stop) = stop_channel();
-    let interrupt: InterruptFn = Arc::new(move || sender.send());
-    serve(file, parent, interrupt, |server, stdin| {
+    let (sender, stop) = watch::channel(());
+    let interrupt: InterruptFn = Arc::new(move || sender.send_replace(()));
+    serve(file, parent, interrupt, |server, inputs| {
         let context = AgentContext {
             server,
-            stdin,
+            inputs,
             stop,
             cwd: config.cwd(),
             config,

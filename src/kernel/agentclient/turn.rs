@@ -4,6 +4,9 @@
 //! user answers the agent's questions, and an interrupt stops the turn. Invariants: every request of the agent is
 //! answered; a turn that was stopped is followed to its end, so that none of its output appears in the next cell.
 
+use std::collections::VecDeque;
+use std::future::pending;
+
 use super::client_output::ClientOutput;
 use super::connection::{AgentSession, request};
 use super::context::AgentContext;
@@ -14,9 +17,8 @@ use crate::agent::{
     QuestionAnswer, TurnId, TurnRequest,
 };
 use crate::display::LineQuestion;
-use crate::jupyter::ClientRequest;
-use crate::kernel::input_request::{InputOutcome, InputRequest, InputTarget, discard_replies};
-use crate::kernel::stream_buffer::sleep_until;
+use crate::kernel::event_mapper::UserRequest;
+use crate::kernel::inputs::{InputOutcome, Wake};
 use crate::session::{Question, QuestionSubject, read_attachments};
 
 /// Why a turn or a request of the agent did not succeed.
@@ -24,11 +26,6 @@ use crate::session::{Question, QuestionSubject, read_attachments};
 pub(super) enum TurnError {
     Interrupted,
     Failed(AgentFailure),
-}
-
-struct OpenQuestion {
-    asked: InputRequest,
-    question: AgentQuestion,
 }
 
 /// Sends a prompt, in the current session or a new one.
@@ -148,29 +145,40 @@ async fn follow(
     asks: bool,
 ) -> Result<Option<String>, TurnError> {
     let turn = context.connection.agent(&context.config).start(wanted);
-    let (mut stopped, mut open): (bool, Option<OpenQuestion>) = (false, None);
-    let mut waiting: Vec<AgentQuestion> = Vec::new();
+    let mut stopped = false;
+    // The first one is asked.
+    let mut questions: VecDeque<AgentQuestion> = VecDeque::new();
     let end = loop {
-        output.send_due().await;
-        let due = output.due();
-        let event = tokio::select! {
-            biased;
-            () = context.stop.requested(), if !stopped => {
+        let AgentContext {
+            inputs,
+            stop,
+            connection,
+            ..
+        } = &mut *context;
+        let stop = async {
+            match stopped {
+                true => pending().await,
+                false => drop(stop.changed().await),
+            }
+        };
+        let woken = inputs.next(&mut output.output, stop, connection.next());
+        let event = match woken.await {
+            Wake::First(()) => {
                 stopped = true;
                 context.connection.cancel(turn);
                 continue;
             }
-            event = context.connection.next() => match event {
-                Some(event) => event,
-                None => break Err(gone()),
-            },
-            () = sleep_until(due), if due.is_some() => continue,
-            Some(reply) = context.stdin.recv() => {
-                if let Some(answered) = open.take_if(|open| open.asked.is_answered_by(&reply)) {
-                    open = heard(context, output, turn, answered, &reply).await;
-                    if open.is_none() {
-                        open = ask_next(context, output, &mut waiting).await;
-                    }
+            Wake::Second(Some(event)) => event,
+            Wake::Second(None) => break Err(gone()),
+            Wake::Input(outcome) => {
+                if let (InputOutcome::Answered(_, chosen, said), Some(question)) =
+                    (outcome, questions.pop_front())
+                {
+                    context.permissions.remember(&said);
+                    output.note("🔐", &said).await;
+                    let answer = chosen.for_agent(&question.options);
+                    reply(context, turn, &question, answer);
+                    ask_first(context, output, &questions).await;
                 }
                 continue;
             }
@@ -189,20 +197,21 @@ async fn follow(
                         reply(context, turn, &question, answer);
                     }
                     PermissionDecision::Ask => {
-                        waiting.push(question);
-                        if open.is_none() {
-                            open = ask_next(context, output, &mut waiting).await;
+                        questions.push_back(question);
+                        if questions.len() == 1 {
+                            ask_first(context, output, &questions).await;
                         }
                     }
                 }
             }
             AgentEvent::RequestWithdrawn { id, .. } => {
-                waiting.retain(|question| question.id != id);
-                if open.take_if(|open| open.question.id == id).is_some() {
-                    output
-                        .note("🔐", "the agent no longer waits for the answer")
-                        .await;
-                    open = ask_next(context, output, &mut waiting).await;
+                let is_asked = questions.front().is_some_and(|it| it.id == id);
+                questions.retain(|question| question.id != id);
+                if is_asked {
+                    context.inputs.cancel();
+                    let what = "the agent no longer waits for the answer";
+                    output.note("🔐", what).await;
+                    ask_first(context, output, &questions).await;
                 }
             }
             AgentEvent::Finished {
@@ -214,6 +223,7 @@ async fn follow(
             event => output.on(event).await,
         }
     };
+    context.inputs.cancel();
     output.end_turn().await;
     match end {
         Ok(_) | Err(_) if stopped => Err(TurnError::Interrupted),
@@ -250,16 +260,15 @@ fn reply(
     context.connection.reply(turn, reply);
 }
 
-async fn ask_next(
+/// Asks the first of these questions.
+async fn ask_first(
     context: &mut AgentContext,
     output: &mut ClientOutput,
-    waiting: &mut Vec<AgentQuestion>,
-) -> Option<OpenQuestion> {
-    if waiting.is_empty() {
-        return None;
-    }
-    let question = waiting.remove(0);
-    discard_replies(&mut context.stdin);
+    questions: &VecDeque<AgentQuestion>,
+) {
+    let Some(question) = questions.front() else {
+        return;
+    };
     let spoken = Box::new(LineQuestion::new(Question {
         id: 0,
         caller: None,
@@ -270,38 +279,6 @@ async fn ask_next(
     output
         .note("🔐", spoken.body().trim_start_matches("? "))
         .await;
-    let asked = put(output, spoken).await;
-    Some(OpenQuestion { asked, question })
-}
-
-async fn put(output: &mut ClientOutput, spoken: Box<LineQuestion>) -> InputRequest {
-    InputRequest {
-        id: output.request_input(&spoken.line(), spoken.secret()).await,
-        target: InputTarget::Question(spoken),
-    }
-}
-
-/// Handles a reply of the user; returns the question if it is still open.
-async fn heard(
-    context: &mut AgentContext,
-    output: &mut ClientOutput,
-    turn: TurnId,
-    open: OpenQuestion,
-    typed: &ClientRequest,
-) -> Option<OpenQuestion> {
-    let OpenQuestion { asked, question } = open;
-    match asked.resolve(typed) {
-        InputOutcome::Answered(_, chosen, said) => {
-            context.permissions.remember(&said);
-            output.note("🔐", &said).await;
-            let answer = chosen.for_agent(&question.options);
-            reply(context, turn, &question, answer);
-            None
-        }
-        InputOutcome::AskAgain(spoken) => {
-            let asked = put(output, spoken).await;
-            Some(OpenQuestion { asked, question })
-        }
-        InputOutcome::Line(..) => None,
-    }
+    let request = UserRequest::Question(spoken);
+    context.inputs.ask(&mut output.output, request).await;
 }
