@@ -270,6 +270,7 @@ fn ipython_keeps_order_interrupts_and_names() {
     for form in BOTH {
         let (mut plan, folder) = plan(form);
         plan.no_ipython = false;
+        plan.interpreter = None;
         let mut harness = Harness::with(plan, folder);
         assert!(harness.ready().banner.starts_with("IPython "));
         let events = harness.run("for n in range(100):\n    print('p', n)\n    display(n)");
