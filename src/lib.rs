@@ -49,10 +49,11 @@
 //! - approvals (`session/approvals`): questions go to the front-end one at a time, the answers to the record and to the
 //!   requester. Where nobody can be asked, the answer is the one that changes nothing.
 //!
-//! An event goes to the machine that owns it; the loop carries out the effects that the machine returns. Runtimes have
-//! roles: the user's, the session's shell (the interpreter follows its directory), and the agent's own. Functions of
-//! the user run in the user's runtime. Requests that only a line editor can serve are a stream of their own,
-//! [`session::EditorRequests`].
+//! An event goes to the machine that owns it; the loop carries out the effects that the machine returns. What one
+//! machine wants of another is an event, too (`session/event.rs`), in a queue that is empty before the loop waits for
+//! anything (`session/queue.rs`). Runtimes have roles: the user's, the session's shell (the interpreter follows its
+//! directory), and the agent's own. Functions of the user run in the user's runtime. Requests that only a line editor
+//! can serve are a stream of their own, [`session::EditorRequests`].
 //!
 //! External calls (`session/external_calls`) are tool calls from outside of any turn: MCP clients that attach to a
 //! running shell, whose user is asked, and the agent's own programs in the middle of its turn.

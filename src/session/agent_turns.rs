@@ -19,6 +19,7 @@ use crate::session::agent_profile::AgentProfile;
 use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
 use crate::session::attachments::Attachments;
 use crate::session::deps::SessionDeps;
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;
@@ -30,7 +31,6 @@ use crate::session::prompt::{
 use crate::session::question::QuestionSubject;
 use crate::session::resume;
 use crate::session::runtimes::RuntimePeer;
-use crate::session::tool_return::ToolReturn;
 use crate::session::tools::{SkillRegistry, ToolOffer};
 
 pub(super) struct AgentTurns {
@@ -174,14 +174,6 @@ impl Session {
     }
 
     pub(super) fn on_prompt(&mut self, event: PromptEvent) {
-        let mut returned = self.step_prompt(event);
-        while let Some(result) = returned {
-            returned = self.step_prompt(PromptEvent::ToolReturned(result));
-        }
-    }
-
-    /// Returns the result of a tool that ended at once. (A turn calls one tool at a time.)
-    fn step_prompt(&mut self, event: PromptEvent) -> Option<ToolReturn> {
         let (turns, setup, choices) = (&mut self.agent_turns, &self.deps, &self.choices);
         let (user, skills) = (&self.runtimes.user, &self.skill_registry);
         let around = PromptContext {
@@ -191,18 +183,19 @@ impl Session {
             runtime: user.able(),
         };
         let cwd = &self.cwd;
-        let actions = self.scheduler.prompt()?.on(event, &around, move || {
+        let Some(prompt) = self.scheduler.prompt() else {
+            return;
+        };
+        let actions = prompt.on(event, &around, move || {
             turns.context(setup, choices, user, skills, cwd)
         });
         self.outputs.save(self.out_or_background());
-        let mut returned = None;
         for action in actions {
-            returned = self.run_prompt_action(action).or(returned);
+            self.run_prompt_action(action);
         }
-        returned
     }
 
-    fn run_prompt_action(&mut self, action: PromptEffect) -> Option<ToolReturn> {
+    fn run_prompt_action(&mut self, action: PromptEffect) {
         match action {
             PromptEffect::Show(event) => {
                 let event = self.cell_calls.map_event(event);
@@ -238,7 +231,7 @@ impl Session {
                 self.set_offered_tools(&request.tools);
                 self.agent_turns.start(*request);
             }
-            PromptEffect::Turn(action) => return self.run_turn_action(action),
+            PromptEffect::Turn(action) => self.run_turn_action(action),
             PromptEffect::SaveAnswer(stored) => {
                 if let Some(key) = self.agent_turns.recorded_turn {
                     self.record.stream_answer(key, &stored);
@@ -250,7 +243,7 @@ impl Session {
                 self.on_agent_code_end();
                 if self.tool_runner.cancel() {
                     self.release_kernel();
-                    self.on_prompt(PromptEvent::ToolsStopped);
+                    self.raise(Event::Prompt(PromptEvent::ToolsStopped));
                 }
             }
             PromptEffect::RecordEnd(finished) => self.finish_exchange(*finished),
@@ -259,16 +252,14 @@ impl Session {
                 self.finish_current();
             }
         }
-        None
     }
 
-    /// Carries out one effect of a turn; returns the result of a tool that ended at once.
-    fn run_turn_action(&mut self, action: TurnEffect) -> Option<ToolReturn> {
+    fn run_turn_action(&mut self, action: TurnEffect) {
         match action {
             TurnEffect::Show(event) => {
                 self.out_or_background().send(event);
             }
-            TurnEffect::CallTool(call) => return self.call_tool(call),
+            TurnEffect::CallTool(call) => self.call_tool(call),
             TurnEffect::Ask(question) => {
                 let asker = ApprovalRequester::Agent {
                     question: question.id,
@@ -299,7 +290,6 @@ impl Session {
             }
             TurnEffect::End(_) => unreachable!("the prompt takes the end of its turn itself"),
         }
-        None
     }
 
     pub(super) fn on_agent(&mut self, event: AgentEvent) {

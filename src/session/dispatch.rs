@@ -15,6 +15,7 @@ use crate::session::attachments::{self, Attachments};
 use crate::session::cell::{CellOrigin, CellRun};
 use crate::session::commands::{turns, undo};
 use crate::session::effect::Effect;
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
 use crate::session::handle::Command;
@@ -45,26 +46,30 @@ impl Session {
         self.advance();
     }
 
-    /// Starts queued jobs while none is active.
+    /// Begins the next queued job if none is active; `Event::Advance` follows for the one after it.
     pub(super) fn advance(&mut self) {
-        while self.numbering.is_open() {
-            match self.scheduler.next() {
-                Some((QueuedJob::Input(submission), out)) => self.begin(submission, out),
-                Some((QueuedJob::Replay(replay), out)) => {
-                    let record = self.record.clone();
-                    self.await_effects(&out, resume::handed_in(replay, record));
-                }
-                Some((QueuedJob::Load(loading), out)) => {
-                    let language = self.runtimes.user.able().language.clone();
-                    let loaded = loading::load(loading, self.record.clone(), language, out.clone());
-                    self.await_effects(&out, loaded);
-                }
-                Some((QueuedJob::SetUp, out)) => self.begin_set_up(out),
-                Some((QueuedJob::RestoreVariables, out)) => self.bring_back(&out),
-                Some((QueuedJob::Call(call), out)) => self.begin_call(call, out),
-                None => return,
-            }
+        if !self.numbering.is_open() {
+            return;
         }
+        let Some((job, out)) = self.scheduler.next() else {
+            return;
+        };
+        match job {
+            QueuedJob::Input(submission) => self.begin(submission, out),
+            QueuedJob::Replay(replay) => {
+                let record = self.record.clone();
+                self.await_effects(&out, resume::handed_in(replay, record));
+            }
+            QueuedJob::Load(loading) => {
+                let language = self.runtimes.user.able().language.clone();
+                let loaded = loading::load(loading, self.record.clone(), language, out.clone());
+                self.await_effects(&out, loaded);
+            }
+            QueuedJob::SetUp => self.begin_set_up(out),
+            QueuedJob::RestoreVariables => self.bring_back(&out),
+            QueuedJob::Call(call) => self.begin_call(call, out),
+        }
+        self.raise(Event::Advance);
     }
 
     /// Begins an input. Where it replaces exchanges that have run cells, asks the user first whether the

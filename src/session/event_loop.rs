@@ -20,6 +20,7 @@ use crate::session::approvals::{ApprovalEvent, ApprovalQueue};
 use crate::session::commands::{model_names, recorded_sessions};
 use crate::session::deps::SessionDeps;
 use crate::session::effect::Effect;
+use crate::session::event::Event;
 use crate::session::events::{EndEvent, Notice, SessionEvent, report_notice};
 use crate::session::external_calls::ExternalCalls;
 use crate::session::handle::{Command, SessionHandle, Shared};
@@ -31,11 +32,12 @@ use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
 use crate::session::peers::{AgentPeer, RuntimeRequester};
 use crate::session::prompt::PromptEvent;
+use crate::session::queue::EventQueue;
 use crate::session::replay::ReplayRun;
 use crate::session::resume::{began, earlier, last_exchange};
 use crate::session::run::{Run, RunSender, stream};
 use crate::session::runtimes::{RuntimePeer, Runtimes};
-use crate::session::scheduler::{QueuedJob, Scheduler, SchedulerEffect, SchedulerEvent};
+use crate::session::scheduler::{ActiveJob, QueuedJob, Scheduler, SchedulerEffect, SchedulerEvent};
 use crate::session::shutdown::ShutdownInbox;
 use crate::session::suggest;
 use crate::session::tools::{SkillRegistry, ToolEvent, ToolRunner};
@@ -69,6 +71,7 @@ pub(super) struct Session {
     pub(super) step_log: StepLog,
     pub(super) cell_calls: CellHostCalls,
     pub(super) agent_calls: AgentHostCalls,
+    queue: EventQueue,
 }
 
 /// Starts a session on a thread of its own; the second value carries the events outside of runs.
@@ -173,6 +176,7 @@ fn run(
         step_log: StepLog::default(),
         cell_calls: CellHostCalls::default(),
         agent_calls: AgentHostCalls::default(),
+        queue: EventQueue::default(),
     };
     let most = session.choices.checkpoints;
     session.runtimes.user.keep_checkpoints(most);
@@ -201,6 +205,7 @@ impl Session {
             self.runtimes.user.get();
         }
         loop {
+            self.drain();
             let out = self.scheduler.out().cloned();
             let keeps_up =
                 out.as_ref().is_none_or(RunSender::is_ready) && self.background.is_ready();
@@ -225,11 +230,50 @@ impl Session {
                 event = self.agent_turns.agent.next(), if keeps_up => self.on_agent(event),
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
                 () = at(look_at), if look_at.is_some() => {
-                    self.on_prompt(PromptEvent::Tick);
-                    self.on_tool_event(ToolCaller::Turn, ToolEvent::DeadlineReached);
+                    self.raise(Event::Prompt(PromptEvent::Tick));
+                    self.raise(Event::Tool(ToolCaller::Turn, ToolEvent::DeadlineReached));
+                    self.drain();
                     self.sweep_kernels();
                 }
             }
+        }
+    }
+
+    /// Queues an event; it is handled before those that wait already.
+    pub(super) fn raise(&mut self, event: Event) {
+        self.queue.raise(event);
+    }
+
+    /// Handles events until none is left.
+    pub(super) fn drain(&mut self) {
+        while let Some(event) = self.queue.pop() {
+            self.on_event(event);
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Interrupted => self.on_scheduler(SchedulerEvent::Interrupted),
+            Event::DeathTold => self.on_scheduler(SchedulerEvent::DeathTold),
+            Event::Advance => self.advance(),
+            Event::Prompt(event) => self.on_prompt(event),
+            Event::PromptOf(ticket, event) => self.on_prompt_of(ticket, event),
+            Event::Tool(by, event) => self.on_tool_event(by, event),
+            Event::ToolOf(call, event) => self.on_call_event(call, event),
+            Event::ToolDone(ToolCaller::Code, result) => self.on_agent_tool_return(result),
+            Event::ToolDone(ToolCaller::Turn, result) => match self.scheduler.active() {
+                Some(ActiveJob::Call { .. }) => self.on_call_return(result),
+                _ => self.on_prompt(PromptEvent::ToolReturned(result)),
+            },
+            Event::CallReturned(result) => self.on_call_return(result),
+            Event::CellsReported(cells) => self.record_reported_cells(&cells),
+            Event::Replied(asker, reply) => self.on_reply(asker, reply),
+            Event::NextQuestion => self.show_next_question(),
+            Event::CellEvent(role, event) => self.on_cell_event(role, event),
+            Event::CallsAbandoned => self.on_calls_abandoned(),
+            Event::NextAgentCall => self.begin_next_agent_call(),
+            Event::AgentCallShown(wish) => self.begin_agent_call(wish),
+            Event::Effects(effects, out) => self.run_effects(effects, &out),
         }
     }
 

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use crate::record::RecordHandle;
 use crate::runtime::{RecordLocation, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest};
 use crate::session::cell::CellProgress;
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
 use crate::session::handle::Command;
@@ -66,7 +67,7 @@ impl Session {
                         .send(SessionEvent::RuntimeDied { death, restarting });
                 }
                 self.resume_tools();
-                self.on_scheduler(SchedulerEvent::DeathTold);
+                self.raise(Event::DeathTold);
             }
             RuntimeEvent::Lost { why } => {
                 self.runtimes.user.is_gone();
@@ -78,7 +79,7 @@ impl Session {
                     notice.hint("the cell may still be running, and its variables may still exist");
                 self.out_or_background().send(notice);
                 self.resume_tools();
-                self.on_scheduler(SchedulerEvent::DeathTold);
+                self.raise(Event::DeathTold);
             }
             RuntimeEvent::Notice(text) => {
                 self.out_or_background().send(Notice::note(text));
@@ -90,7 +91,7 @@ impl Session {
             }
             RuntimeEvent::HostCalled { id, call } => self.on_code_call(id, call),
             RuntimeEvent::HostCallCancelled { call } => self.on_code_call_cancelled(call),
-            event => self.on_cell_event(RuntimeRole::User, event),
+            event => self.on_code_or_cell(RuntimeRole::User, event),
         }
     }
 
@@ -120,11 +121,12 @@ impl Session {
             // Fails when the caller has gone.
             RuntimeRequester::Handle(asker) => drop(asker.send(answer)),
             RuntimeRequester::Tool(call) => {
-                self.on_call_event(call, ToolEvent::RuntimeAnswered(answer))
+                self.raise(Event::ToolOf(call, ToolEvent::RuntimeAnswered(answer)))
             }
-            RuntimeRequester::Prompt(ticket) => {
-                self.on_prompt_of(ticket, PromptEvent::RuntimeAnswered(answer))
-            }
+            RuntimeRequester::Prompt(ticket) => self.raise(Event::PromptOf(
+                ticket,
+                PromptEvent::RuntimeAnswered(answer),
+            )),
         }
     }
 
@@ -138,13 +140,21 @@ impl Session {
         self.background.send(CellEvent::Late { line, event });
     }
 
+    /// As [`Session::on_cell_event`]; the calls of a cell that has ended are stopped first.
+    pub(super) fn on_code_or_cell(&mut self, role: RuntimeRole, event: RuntimeEvent) {
+        let ended = matches!(event, RuntimeEvent::Finished { .. });
+        let ended = event.request().filter(|_| ended);
+        let suspended = ended.is_some_and(|id| self.scheduler.is_suspended(role, id));
+        if suspended && self.cell_calls.cell_ended() {
+            self.raise(Event::Interrupted);
+            self.raise(Event::CallsAbandoned);
+            return self.raise(Event::CellEvent(role, event));
+        }
+        self.on_cell_event(role, event);
+    }
+
     pub(super) fn on_cell_event(&mut self, role: RuntimeRole, event: RuntimeEvent) {
         let id = event.request();
-        if let (RuntimeEvent::Finished { .. }, Some(id)) = (&event, id)
-            && self.scheduler.is_suspended(role, id)
-        {
-            self.on_suspended_cell_end();
-        }
         if let Some(cell) = id.and_then(|id| self.scheduler.cell(role, id)) {
             let (id, line) = (cell.id, cell.line());
             let step = cell.on(event, &self.record);

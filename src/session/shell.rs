@@ -12,11 +12,11 @@ use crate::process;
 use crate::runtime::{CellTerminal, Death, Execute, RuntimeEvent};
 use crate::session::Submission;
 use crate::session::cell::CellOrigin;
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{BeginEvent, CellEvent, Notice, RunKind};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::SchedulerEvent;
 
 impl Session {
     /// Numbers and records a command, unless it is private or unnumbered; the command runs once it is in the
@@ -90,7 +90,7 @@ impl Session {
             RuntimeEvent::Died { death, .. } => {
                 self.runtimes.shell.has_died();
                 self.out_or_background().send(ended(&death));
-                self.on_scheduler(SchedulerEvent::DeathTold);
+                self.raise(Event::DeathTold);
             }
             RuntimeEvent::Notice(text) => self.out_or_background().send(Notice::note(text)),
             RuntimeEvent::Replied { id, answer } => self.on_answer(RuntimeRole::Shell, id, answer),
@@ -107,7 +107,7 @@ impl Session {
                     foreign,
                 });
             }
-            event => self.on_cell_event(RuntimeRole::Shell, event),
+            event => self.on_code_or_cell(RuntimeRole::Shell, event),
         }
     }
 }

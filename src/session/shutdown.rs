@@ -11,11 +11,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::runtime::{RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, VariablesRequest};
 use crate::session::SessionEnd;
 use crate::session::effect::Effect;
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{CellEvent, Notice};
 use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
-use crate::session::scheduler::SchedulerEvent;
 use crate::session::variables;
 
 /// Longest wait for an interpreter's at-exit functions: longer than the runtime's own limit for them plus the time
@@ -50,12 +50,14 @@ enum WaitAborted {
 impl Session {
     /// Stops what runs, writes what is pending and ends both peers.
     pub(super) async fn leave(mut self, who: &mut ShutdownInbox) -> SessionEnd {
-        self.on_scheduler(SchedulerEvent::Interrupted);
+        self.raise(Event::Interrupted);
+        self.drain();
         self.scheduler.clear();
         // A stopped turn no longer waits for its code, and is recorded.
         self.tool_runner.abandon();
         self.end_all_kernels();
-        self.on_prompt(PromptEvent::ToolsStopped);
+        self.raise(Event::Prompt(PromptEvent::ToolsStopped));
+        self.drain();
         // A record that was locked at the start may have the number by now.
         if self.numbering.session() == 0 {
             self.numbering.on_start(self.record.session().await);

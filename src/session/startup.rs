@@ -9,6 +9,7 @@ use crate::session::approvals::ApprovalRequester;
 use crate::session::cell::{CellOrigin, CellRun};
 use crate::session::deps::StartupFiles;
 use crate::session::effect::Effect;
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::Notice;
 use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
@@ -96,7 +97,7 @@ impl Session {
         }
         self.scheduler.release();
         self.set_up(Some(&project).filter(|_| yes), out);
-        self.advance();
+        self.raise(Event::Advance);
     }
 
     /// Continues after the user stopped the question; the user's own files run all the same.
@@ -187,7 +188,6 @@ impl Session {
         } else {
             self.await_effects(&out, variables::find_missing(record));
         }
-        self.advance();
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use super::{ApprovalEffect, ApprovalEvent, ApprovalRequester};
 use crate::runtime::{CheckpointRequest, RuntimeRequest};
 use crate::session::commands::undo;
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{Notice, QuestionEvent};
 use crate::session::prompt::PromptEvent;
@@ -37,11 +38,12 @@ impl Session {
     /// Ends a wait that the user stopped, and withdraws its question if there is one.
     pub(in crate::session) fn on_wait_stopped(&mut self, out: RunSender) {
         let about_project = self.approvals.is_asked_by(&ApprovalRequester::Startup);
-        // The front-end that shows the question must get its end.
-        self.scheduler
-            .start(ActiveJob::Command { firm: false }, out.clone());
-        self.on_approval(ApprovalEvent::TurnOver);
-        self.scheduler.release();
+        for closed in self
+            .approvals
+            .on(ApprovalEvent::TurnOver, SystemTime::now())
+        {
+            self.run_approval_effect(closed, &out);
+        }
         if about_project {
             self.set_up_without_project(out);
         } else {
@@ -51,16 +53,26 @@ impl Session {
     }
 
     pub(in crate::session) fn on_approval(&mut self, event: ApprovalEvent) {
+        let out = self.out_or_background().clone();
+        let mut replied = false;
         for action in self.approvals.on(event, SystemTime::now()) {
-            self.run_approval_effect(action);
+            replied |= matches!(action, ApprovalEffect::Deliver(..));
+            self.run_approval_effect(action, &out);
         }
-        if let Some(question) = self.approvals.next(SystemTime::now()) {
-            self.run_approval_effect(question);
+        match replied {
+            true => self.raise(Event::NextQuestion),
+            false => self.show_next_question(),
         }
     }
 
-    fn run_approval_effect(&mut self, action: ApprovalEffect) {
-        let out = self.out_or_background();
+    pub(in crate::session) fn show_next_question(&mut self) {
+        if let Some(question) = self.approvals.next(SystemTime::now()) {
+            let out = self.out_or_background().clone();
+            self.run_approval_effect(question, &out);
+        }
+    }
+
+    fn run_approval_effect(&mut self, action: ApprovalEffect, out: &RunSender) {
         match action {
             ApprovalEffect::Show(question) => {
                 self.notify_caller(QuestionEvent::Asked(question.clone()));
@@ -69,31 +81,26 @@ impl Session {
             ApprovalEffect::Close(id) => out.send(QuestionEvent::Over(id)),
             ApprovalEffect::Note(line) => out.send(Notice::note(line)),
             ApprovalEffect::Record(decided) => self.record.record_decision(decided),
-            ApprovalEffect::Deliver(
-                ApprovalRequester::Agent {
-                    question, options, ..
-                },
-                reply,
-            ) => {
+            ApprovalEffect::Deliver(asker, reply) => self.raise(Event::Replied(asker, reply)),
+        }
+    }
+
+    pub(in crate::session) fn on_reply(&mut self, asker: ApprovalRequester, reply: Reply) {
+        match asker {
+            ApprovalRequester::Agent {
+                question, options, ..
+            } => {
                 let answer = reply.for_agent(&options);
                 self.on_prompt(PromptEvent::AgentQuestionAnswered(question, answer));
             }
-            ApprovalEffect::Deliver(ApprovalRequester::Tool(by), reply) => {
-                self.on_tool_event(by, ToolEvent::UserReplied(reply));
-            }
-            ApprovalEffect::Deliver(ApprovalRequester::Prompt, reply) => {
+            ApprovalRequester::Tool(by) => self.on_tool_event(by, ToolEvent::UserReplied(reply)),
+            ApprovalRequester::Prompt => {
                 let yes = reply == Reply::Chosen(QuestionChoice::Once);
                 self.on_prompt(PromptEvent::PictureQuestionAnswered(yes));
             }
-            ApprovalEffect::Deliver(ApprovalRequester::Startup, reply) => {
-                self.on_project_answer(&reply)
-            }
-            ApprovalEffect::Deliver(ApprovalRequester::Undo(request), reply) => {
-                self.on_step_back_answer(request, &reply);
-            }
-            ApprovalEffect::Deliver(ApprovalRequester::RestoreVariables(file), reply) => {
-                self.on_restore_answer(file, &reply);
-            }
+            ApprovalRequester::Startup => self.on_project_answer(&reply),
+            ApprovalRequester::Undo(request) => self.on_step_back_answer(request, &reply),
+            ApprovalRequester::RestoreVariables(file) => self.on_restore_answer(file, &reply),
         }
     }
 }
@@ -103,7 +110,8 @@ impl Session {
     pub(in crate::session) fn undo(&mut self, request: UndoRequest, out: &RunSender) {
         let request = request.since(self.numbering.gone_before());
         if request.over.is_empty() || !self.runtimes.user.is_up() {
-            return self.run_effects(undo::remove_exchange(&request), out);
+            let effects = undo::remove_exchange(&request);
+            return self.raise(Event::Effects(effects, out.clone()));
         }
         let told = self.ask_for(RuntimeRequest::Checkpoints(CheckpointRequest::List));
         self.await_effects(
@@ -115,10 +123,8 @@ impl Session {
     /// Asks the user whether the interpreter steps back as well.
     pub(in crate::session) fn offer_step_back(&mut self, request: UndoRequest, out: &RunSender) {
         if !self.deps.asks {
-            return self.run_effects(
-                undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request)),
-                out,
-            );
+            let effects = undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request));
+            return self.raise(Event::Effects(effects, out.clone()));
         }
         self.scheduler
             .start(ActiveJob::Command { firm: false }, out.clone());
@@ -134,7 +140,7 @@ impl Session {
             return;
         };
         self.scheduler.release();
-        match reply {
+        let why = match reply {
             Reply::Chosen(QuestionChoice::Once) => {
                 let wish = self.step_log.sessions.back(request.first());
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
@@ -145,14 +151,15 @@ impl Session {
                     self.step_log.sessions.clone(),
                     request,
                 );
-                self.await_effects_as(ActiveJob::Command { firm: true }, &out, done);
+                return self.await_effects_as(ActiveJob::Command { firm: true }, &out, done);
             }
-            Reply::Declined => self.run_effects(
-                undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request)),
-                &out,
-            ),
-            _ => self.run_effects(undo::remove_exchange_only(&request, ""), &out),
-        }
-        self.advance();
+            Reply::Declined => undo::nobody_to_ask(&request),
+            _ => String::new(),
+        };
+        self.raise(Event::Effects(
+            undo::remove_exchange_only(&request, &why),
+            out,
+        ));
+        self.raise(Event::Advance);
     }
 }

@@ -21,6 +21,7 @@ use crate::record::{RecordedCell, SessionTail, SwitchedSession};
 use crate::runtime::RuntimeRequest;
 use crate::session::editor::{EditorRequest, SessionPick};
 use crate::session::effect::{Effect, StepResult, emit};
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{Notice, TextEvent, report_notice};
 use crate::session::handle::Command;
@@ -31,7 +32,7 @@ use crate::session::replay::{ReplayPurpose, ReplayRun};
 use crate::session::resume::{self, MissingNames};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::{ActiveJob, SchedulerEvent};
+use crate::session::scheduler::ActiveJob;
 use crate::session::undo::{SteppedLines, UndoFollowUp};
 use crate::session::variables;
 
@@ -101,7 +102,7 @@ impl Session {
                 let agent = self.agent_turns.agent.get();
                 match agent::choose_option(agent, &self.agent_turns.profile, name, value) {
                     Ok(chosen) => self.await_effects(out, chosen),
-                    Err(told) => self.run_effects(told, out),
+                    Err(told) => self.raise(Event::Effects(told, out.clone())),
                 }
             }
             MagicEffect::ApplyChoices(choices) => self.choose(*choices),
@@ -234,7 +235,7 @@ impl Session {
                 self.await_effects_as(ActiveJob::Command { firm: true }, out, done);
             }
             MagicEffect::Interrupt if self.scheduler.active().is_some() => {
-                self.on_scheduler(SchedulerEvent::Interrupted)
+                self.raise(Event::Interrupted)
             }
             MagicEffect::Interrupt => out.send(Notice::note("nothing is running")),
             MagicEffect::RestartRuntime => {
@@ -295,9 +296,9 @@ impl Session {
         if let Some((out, interrupted)) = self.scheduler.finish_wait(ticket) {
             self.run_effects(effects, &out);
             if interrupted {
-                self.on_scheduler(SchedulerEvent::Interrupted);
+                self.raise(Event::Interrupted);
             }
-            self.advance();
+            self.raise(Event::Advance);
         }
     }
 

@@ -11,6 +11,7 @@ use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
 use crate::dialog::{Dialog, call_line, tool_line};
 use crate::input::prompt_source;
 use crate::runtime::{HostCall, HostReply, HostRequest, RequestId, RuntimeReply, RuntimeRequest};
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
 use crate::session::handle::Command;
@@ -20,7 +21,7 @@ use crate::session::peers::RuntimeRequester;
 use crate::session::prompt::{Prompt, PromptEvent, mentioned_functions};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::scheduler::{ActiveJob, QueuedJob, SchedulerEvent};
+use crate::session::scheduler::{ActiveJob, QueuedJob};
 use crate::session::tool_return::ToolReturn;
 use crate::session::tools::ToolOffer;
 
@@ -59,7 +60,8 @@ impl Session {
         let mut call = call.call;
         call.id.clone_from(&id);
         self.external_calls.inside_calls.insert(id, out);
-        self.on_prompt(PromptEvent::Agent(AgentEvent::ToolCalled { turn, call }));
+        let called = AgentEvent::ToolCalled { turn, call };
+        self.raise(Event::Prompt(PromptEvent::Agent(called)));
     }
 
     pub(in crate::session) fn set_offered_tools(&mut self, tools: &[ToolSpec]) {
@@ -103,12 +105,12 @@ impl Session {
             refused(&out, "cancelled");
             if let Some(turn) = self.agent_turns.running() {
                 let withdrawn = AgentEvent::RequestWithdrawn { turn, id: inside };
-                self.on_prompt(PromptEvent::Agent(withdrawn));
+                self.raise(Event::Prompt(PromptEvent::Agent(withdrawn)));
             }
         } else if let Some(out) = self.scheduler.drop_call(id) {
             refused(&out, "cancelled");
         } else if self.scheduler.abandon_call(id) {
-            self.on_scheduler(SchedulerEvent::Interrupted);
+            self.raise(Event::Interrupted);
         }
     }
 
@@ -135,9 +137,7 @@ impl Session {
             },
             out,
         );
-        if let Some(result) = self.begin_tool(ToolCaller::Turn, call) {
-            self.on_call_return(result);
-        }
+        self.begin_tool(ToolCaller::Turn, call);
     }
 
     pub(in crate::session) fn on_code_call(&mut self, id: Option<RequestId>, call: HostCall) {
@@ -157,25 +157,21 @@ impl Session {
             return;
         }
         match self.cell_calls.cancel(Some(call)) {
-            true => self.on_scheduler(SchedulerEvent::Interrupted),
+            true => self.raise(Event::Interrupted),
             false => self.on_agent_code_call_cancelled(RuntimeRole::User, call),
         }
     }
 
-    /// Ends the calls of a suspended cell that has ended.
-    pub(in crate::session) fn on_suspended_cell_end(&mut self) {
-        if !self.cell_calls.cell_ended() {
-            return;
-        }
-        self.on_scheduler(SchedulerEvent::Interrupted);
+    /// Ends what still runs for a cell that has ended, where an interrupt has not.
+    pub(in crate::session) fn on_calls_abandoned(&mut self) {
         if self.scheduler.has_suspended() {
             // The code of its tools was interrupted: nothing waits for it.
             self.on_agent_code_end();
             self.tool_runner.abandon();
-            match self.scheduler.active() {
-                Some(ActiveJob::Prompt(_)) => self.on_prompt(PromptEvent::ToolsStopped),
-                _ => self.on_call_return(ToolReturn::failed("the cell has ended")),
-            }
+            self.raise(match self.scheduler.active() {
+                Some(ActiveJob::Prompt(_)) => Event::Prompt(PromptEvent::ToolsStopped),
+                _ => Event::CallReturned(ToolReturn::failed("the cell has ended")),
+            });
         }
     }
 
@@ -256,7 +252,7 @@ impl Session {
         if !names.contains(&name) {
             let names = names.join(", ");
             let why = format!("there is no tool `{name}` in this session: it has {names}");
-            return self.on_call_return(ToolReturn::failed(&why));
+            return self.raise(Event::CallReturned(ToolReturn::failed(&why)));
         }
         let id = String::new();
         let call = ToolCall {
@@ -264,9 +260,7 @@ impl Session {
             name,
             arguments,
         };
-        if let Some(result) = self.begin_tool(ToolCaller::Turn, call) {
-            self.on_call_return(result);
-        }
+        self.begin_tool(ToolCaller::Turn, call);
     }
 
     /// Sends the result to the caller, and to the front-end that shows the call.

@@ -18,6 +18,7 @@ use crate::runtime::{
 };
 use crate::schema::{self, AnswerSchema};
 use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, Notice};
 use crate::session::handle::Command;
@@ -59,14 +60,9 @@ impl Session {
         checked: CheckedDirectory,
     ) {
         let cwd = match checked {
-            Err(why) => {
-                return self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why)));
-            }
+            Err(why) => return self.kernel_opened(Err(why)),
             Ok(cwd) if opening.which == KernelChoice::Live => {
-                return self.on_tool_event(
-                    ToolCaller::Turn,
-                    ToolEvent::KernelOpened(Ok(OpenedKernel::live(cwd))),
-                );
+                return self.kernel_opened(Ok(OpenedKernel::live(cwd)));
             }
             Ok(cwd) => cwd,
         };
@@ -80,13 +76,16 @@ impl Session {
             .lease(wish.clone(), fresh, opening.reset, Instant::now());
         self.end_kernels(ends);
         match leased {
-            Err(why) => self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why))),
-            Ok(Lease::Up(opened)) => {
-                self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Ok(opened)))
-            }
+            Err(why) => self.kernel_opened(Err(why)),
+            Ok(Lease::Up(opened)) => self.kernel_opened(Ok(opened)),
             Ok(Lease::Starting) => {}
             Ok(Lease::Start(number)) => self.start_kernel(number, &wish),
         }
+    }
+
+    fn kernel_opened(&mut self, opened: Result<OpenedKernel, String>) {
+        let event = ToolEvent::KernelOpened(opened);
+        self.raise(Event::Tool(ToolCaller::Turn, event));
     }
 
     fn start_kernel(&mut self, number: u32, wish: &KernelRequest) {
@@ -131,7 +130,7 @@ impl Session {
                     runtime.is_ready();
                 }
                 if let Some(opened) = self.kernels.up(number, info.unprotected) {
-                    self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Ok(opened)));
+                    self.kernel_opened(Ok(opened));
                 }
             }
             RuntimeEvent::StartFailed(failure)
@@ -141,7 +140,7 @@ impl Session {
                 self.end_kernels(vec![number]);
                 let why = format!("{}; {}", failure.message, failure.hint);
                 if awaited {
-                    self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why)));
+                    self.kernel_opened(Err(why));
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
@@ -221,7 +220,7 @@ impl Session {
             self.reply_to(role, call.call, HostReply::Refused(why));
         } else if id.is_some_and(|id| self.tool_runner.is_running_request(role, id)) {
             self.agent_calls.enqueue(role, call);
-            self.begin_next_agent_call();
+            self.raise(Event::NextAgentCall);
         } else {
             let why = "only a cell that runs can ask the session for something".to_owned();
             self.reply_to(role, call.call, HostReply::Refused(why));
@@ -236,7 +235,7 @@ impl Session {
     ) {
         if let Some(at) = self.agent_calls.cancel(role, call) {
             self.on_call_cancelled(&at);
-            self.begin_next_agent_call();
+            self.raise(Event::NextAgentCall);
         }
     }
 
@@ -265,10 +264,8 @@ impl Session {
     fn show_of_code(&mut self, activity: Activity) {
         match self.agent_turns.running() {
             Some(turn) => {
-                self.on_prompt(PromptEvent::Agent(AgentEvent::ActivityUpdated {
-                    turn,
-                    activity,
-                }));
+                let updated = AgentEvent::ActivityUpdated { turn, activity };
+                self.raise(Event::Prompt(PromptEvent::Agent(updated)));
             }
             None => self.publish([AnswerEvent::Worked(activity)]),
         }
@@ -281,10 +278,10 @@ impl Session {
         };
         self.show_of_code(at.ended(&reply));
         self.reply_to(at.role, at.call, reply);
-        self.begin_next_agent_call();
+        self.raise(Event::NextAgentCall);
     }
 
-    fn begin_next_agent_call(&mut self) {
+    pub(in crate::session) fn begin_next_agent_call(&mut self) {
         let Some(wish) = self.agent_calls.next() else {
             return;
         };
@@ -292,6 +289,10 @@ impl Session {
             let begun = at.activity(WorkStatus::Running, "");
             self.show_of_code(begun);
         }
+        self.raise(Event::AgentCallShown(wish));
+    }
+
+    pub(in crate::session) fn begin_agent_call(&mut self, wish: HostRequest) {
         match wish {
             HostRequest::Ask {
                 prompt,
@@ -369,7 +370,7 @@ impl Session {
         let reply = match told {
             Ok(answer) => {
                 if let Some(usage) = answer.usage {
-                    self.on_prompt(PromptEvent::SideUsage(usage));
+                    self.raise(Event::Prompt(PromptEvent::SideUsage(usage)));
                 }
                 let schema = self
                     .agent_calls
@@ -399,9 +400,7 @@ impl Session {
                 format!("there is no tool `{name}` for code that the agent runs: it has {names}");
             return self.finish_agent_call(HostReply::Refused(why));
         }
-        if let Some(result) = self.begin_tool(ToolCaller::Code, call) {
-            self.on_agent_tool_return(result);
-        }
+        self.begin_tool(ToolCaller::Code, call);
     }
 
     pub(in crate::session) fn on_agent_tool_return(&mut self, result: ToolReturn) {

@@ -15,6 +15,7 @@ use crate::config::KernelMode;
 use crate::runtime::{BranchRequest, Execute, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
 use crate::session::cell::{CellOrigin, CellProgress, CellResult, CellRun};
+use crate::session::event::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, BeginEvent, TextEvent};
 use crate::session::handle::Command;
@@ -23,7 +24,7 @@ use crate::session::peers::RuntimeRequester;
 use crate::session::prompt::PromptEvent;
 use crate::session::question::{QuestionChoice, Reply};
 use crate::session::runtimes::{RuntimePeer, RuntimeRole};
-use crate::session::scheduler::{ActiveJob, SchedulerEvent};
+use crate::session::scheduler::ActiveJob;
 use crate::session::tool_return::ToolReturn;
 
 /// Error returned when the agent's code calls a tool that runs cells.
@@ -33,29 +34,24 @@ pub(in crate::session) const NESTED_CELLS: &str =
 const NO_KERNEL: &str = "the kernel ended before the cell";
 
 impl Session {
-    /// Begins a call that the turn offers; returns the result if the call is over at once.
-    pub(in crate::session) fn call_tool(&mut self, call: ToolCall) -> Option<ToolReturn> {
-        let prompt = self.scheduler.prompt()?;
+    /// Begins a call that the turn offers.
+    pub(in crate::session) fn call_tool(&mut self, call: ToolCall) {
+        let Some(prompt) = self.scheduler.prompt() else {
+            return;
+        };
         if !prompt.offers(&call.name) {
             let why = format!("tool `{}` is not defined", call.name);
-            return Some(ToolReturn::failed(&why));
+            return self.raise(Event::ToolDone(ToolCaller::Turn, ToolReturn::failed(&why)));
         }
-        self.begin_tool(ToolCaller::Turn, call)
+        self.begin_tool(ToolCaller::Turn, call);
     }
 
-    /// Begins a call, whether or not it is offered; returns the result if the call is over at once.
-    pub(in crate::session) fn begin_tool(
-        &mut self,
-        by: ToolCaller,
-        call: ToolCall,
-    ) -> Option<ToolReturn> {
+    /// Begins a call, whether or not it is offered.
+    pub(in crate::session) fn begin_tool(&mut self, by: ToolCaller, call: ToolCall) {
         let (runner, mut context) = self.runner_and_context(by);
         match runner.begin(call, &mut context) {
-            ToolEffect::Done(result) => Some(result),
-            effect => {
-                self.run_tool_effect(by, effect);
-                None
-            }
+            ToolEffect::Done(result) => self.raise(Event::ToolDone(by, result)),
+            effect => self.run_tool_effect(by, effect),
         }
     }
 
@@ -80,9 +76,9 @@ impl Session {
                     true => "whoever called it no longer wants it",
                     false => "the user stopped it",
                 };
-                self.on_call_return(ToolReturn::failed(why));
+                self.raise(Event::CallReturned(ToolReturn::failed(why)));
             }
-            _ => self.on_prompt(PromptEvent::ToolsStopped),
+            _ => self.raise(Event::Prompt(PromptEvent::ToolsStopped)),
         }
     }
 
@@ -135,7 +131,7 @@ impl Session {
             event,
             ToolEvent::UserReplied(Reply::Chosen(QuestionChoice::Stop))
         ) {
-            return self.on_scheduler(SchedulerEvent::Interrupted);
+            return self.raise(Event::Interrupted);
         }
         let (runner, mut context) = self.runner_and_context(by);
         let effect = runner.on(event, &mut context);
@@ -158,7 +154,7 @@ impl Session {
             | ToolEffect::Kill { .. }
                 if by == ToolCaller::Code =>
             {
-                self.on_agent_tool_return(ToolReturn::failed(NESTED_CELLS));
+                self.raise(Event::ToolDone(by, ToolReturn::failed(NESTED_CELLS)));
             }
             ToolEffect::OpenKernel(opening) => self.open_kernel(opening),
             ToolEffect::Ask(about) => self.ask_user(about, ApprovalRequester::Tool(by)),
@@ -191,24 +187,21 @@ impl Session {
             ToolEffect::Notebook(job) => self.run_notebook_job(call, job),
             ToolEffect::Done(result) if by == ToolCaller::Code => {
                 self.outputs.save(self.out_or_background());
-                self.on_agent_tool_return(result);
+                self.raise(Event::ToolDone(by, result));
             }
             ToolEffect::Done(result) => {
                 let told = self.tool_runner.finish_call();
                 self.release_kernel();
                 self.outputs.save(self.out_or_background());
-                if matches!(self.scheduler.active(), Some(ActiveJob::Call { .. })) {
-                    return self.on_call_return(result);
-                }
-                self.on_prompt(PromptEvent::ToolReturned(result));
-                self.record_reported_cells(&told);
+                self.raise(Event::ToolDone(by, result));
+                self.raise(Event::CellsReported(told));
             }
         }
     }
 
     /// Records that the model has seen the output of these cells, so that they are no context for later prompts while
     /// this exchange is part of the conversation.
-    fn record_reported_cells(&mut self, cells: &[u32]) {
+    pub(in crate::session) fn record_reported_cells(&mut self, cells: &[u32]) {
         if cells.is_empty() {
             return;
         }
@@ -274,10 +267,8 @@ impl Session {
             }
         };
         let Some(runtime) = self.runtimes.of(role) else {
-            return self.on_tool_event(
-                ToolCaller::Turn,
-                ToolEvent::KernelOpened(Err(NO_KERNEL.to_owned())),
-            );
+            let none = ToolEvent::KernelOpened(Err(NO_KERNEL.to_owned()));
+            return self.raise(Event::Tool(ToolCaller::Turn, none));
         };
         let id = runtime.execute(execute);
         let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
@@ -327,20 +318,22 @@ impl Session {
         if self.tool_runner.is_idle() {
             return self.on_code_stopped();
         }
-        self.on_tool_event(ToolCaller::Turn, ToolEvent::CodeEnded { line, remains });
+        let ended = ToolEvent::CodeEnded { line, remains };
+        self.raise(Event::Tool(ToolCaller::Turn, ended));
     }
 
     /// Continues the tools after the end of the interpreter was reported.
     pub(in crate::session) fn resume_tools(&mut self) {
         if self.tool_runner.awaits_restart() {
-            self.on_tool_event(ToolCaller::Turn, ToolEvent::Restarted);
+            self.raise(Event::Tool(ToolCaller::Turn, ToolEvent::Restarted));
         } else if self.tool_runner.code_has_died()
             && let Some(RunningCode::Died { line, remains, .. }) = self.tool_runner.take_code()
         {
             if self.tool_runner.is_idle() {
                 return self.on_code_stopped();
             }
-            self.on_tool_event(ToolCaller::Turn, ToolEvent::CodeEnded { line, remains });
+            let ended = ToolEvent::CodeEnded { line, remains };
+            self.raise(Event::Tool(ToolCaller::Turn, ended));
         }
     }
 
