@@ -39,7 +39,8 @@
 //! end; a prompt is built from the record (never from memory), goes to the agent and comes back as a stream. Both are
 //! recorded when they happen. What a front-end sees is one [`session::Run`] of [`session::SessionEvent`]s per input.
 //!
-//! The session is a loop around machines, each with fields of its own and without channel, clock or file:
+//! The session is a loop around machines, each with fields of its own and without channel, clock or file
+//! (`session/state.rs`; what they reach is in `session/io.rs`):
 //!
 //! - the numbering, and the scheduler (which job runs, which wait);
 //! - a prompt (`session/prompt`: preparing, queued, running, stopping, settled);

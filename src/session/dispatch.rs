@@ -35,34 +35,34 @@ impl Session {
             let words: Vec<&str> = text.split_whitespace().collect();
             words == ["%ipycodex", "interrupt"]
         };
-        if self.scheduler.active().is_some() && beside(&submission.text) {
+        if self.state.scheduler.active().is_some() && beside(&submission.text) {
             return self.begin(submission, out);
         }
         self.enqueue(QueuedJob::Input(submission), out);
     }
 
     pub(super) fn enqueue(&mut self, work: QueuedJob, out: RunSender) {
-        self.scheduler.enqueue(work, out);
+        self.state.scheduler.enqueue(work, out);
         self.advance();
     }
 
     /// Begins the next queued job if none is active; `Event::Advance` follows for the one after it.
     pub(super) fn advance(&mut self) {
-        if !self.numbering.is_open() {
+        if !self.state.numbering.is_open() {
             return;
         }
-        let Some((job, out)) = self.scheduler.next() else {
+        let Some((job, out)) = self.state.scheduler.next() else {
             return;
         };
         match job {
             QueuedJob::Input(submission) => self.begin(submission, out),
             QueuedJob::Replay(replay) => {
-                let record = self.record.clone();
+                let record = self.io.record.clone();
                 self.await_effects(&out, resume::handed_in(replay, record));
             }
             QueuedJob::Load(loading) => {
-                let language = self.runtimes.user.able().language.clone();
-                let loaded = loading::load(loading, self.record.clone(), language, out.clone());
+                let language = self.io.runtimes.user.able().language.clone();
+                let loaded = loading::load(loading, self.io.record.clone(), language, out.clone());
                 self.await_effects(&out, loaded);
             }
             QueuedJob::SetUp => self.begin_set_up(out),
@@ -75,23 +75,23 @@ impl Session {
     /// Begins an input. Where it replaces exchanges that have run cells, asks the user first whether the
     /// interpreter steps back over those.
     fn begin(&mut self, submission: Submission, out: RunSender) {
-        let ran_for = &self.step_log.ran_for;
+        let ran_for = &self.state.step_log.ran_for;
         let from = submission.replaces;
         let Some(from) = from.filter(|from| ran_for.values().any(|line| line >= from)) else {
             return self.begin_now(submission, out);
         };
         // After an interrupt at the question, Up finds the text.
         if let Input::Prompt(prompt) = classify(&submission.text, submission.mode) {
-            self.record.recall().push(&prompt_source(&prompt.text));
+            self.io.record.recall().push(&prompt_source(&prompt.text));
         }
-        let replaced = undo::replace(self.record.clone(), from, submission, ran_for.clone());
+        let replaced = undo::replace(self.io.record.clone(), from, submission, ran_for.clone());
         self.await_effects(&out, replaced);
     }
 
     pub(super) fn begin_now(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
         let retention = Retention::from_submission(&submission);
-        let counter = (&mut self.numbering, &self.record);
+        let counter = (&mut self.state.numbering, &self.io.record);
         match classify(&source, submission.mode) {
             Input::Empty => {}
             Input::Exit => out.send(AfterEvent::Leave(0)),
@@ -101,11 +101,11 @@ impl Session {
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) if prompt.repeats() => {
-                self.await_effects(&out, turns::repeat(self.record.clone()));
+                self.await_effects(&out, turns::repeat(self.io.record.clone()));
             }
             Input::Prompt(prompt) => {
                 let hint = prompt.hint.map(Notice::note);
-                for notice in self.unreported.take().into_iter().chain(hint) {
+                for notice in self.state.unreported.take().into_iter().chain(hint) {
                     out.send(notice);
                 }
                 let own = prompt_source(&prompt.text);
@@ -126,11 +126,12 @@ impl Session {
     pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
         let (named, replaced) = (prompt.named_files(), prompt.replaced_lines());
         let ticket = self
+            .state
             .scheduler
             .start(ActiveJob::Prompt(Box::new(prompt)), out);
-        let (record, inbox) = (self.record.clone(), self.inbox.clone());
-        let skills = self.skill_registry.ready();
-        let (cwd, places) = (self.cwd.clone(), self.deps.notebooks.clone());
+        let (record, inbox) = (self.io.record.clone(), self.io.inbox.clone());
+        let skills = self.state.skill_registry.ready();
+        let (cwd, places) = (self.state.cwd.clone(), self.io.deps.notebooks.clone());
         tokio::spawn(async move {
             let read = match named.is_empty() {
                 true => Ok(Attachments::default()),
@@ -159,20 +160,20 @@ impl Session {
         let line = match submission.silent {
             true => None,
             false => {
-                let counter = (&mut self.numbering, &self.record);
+                let counter = (&mut self.state.numbering, &self.io.record);
                 Some(number(counter, &code, RunKind::Cell, retention, &out))
             }
         };
         if let Some(line) = line
             && let Some(replaced) = replaced(submission.replaces, line)
         {
-            self.record.hide(replaced, true);
+            self.io.record.hide(replaced, true);
         }
         let execute = Execute {
             execution_count: line,
             store_history: line.is_some(),
             silent: submission.silent,
-            stdin: self.runtimes.user.stdin(submission.stdin),
+            stdin: self.io.runtimes.user.stdin(submission.stdin),
             location: submission.place,
             dark: self.dark(),
             parent: submission.parent,
@@ -183,7 +184,7 @@ impl Session {
             return self.run_cell(RuntimeRole::User, execute, CellOrigin::Private, stops, out);
         };
         // The interpreter starts while the record is written.
-        self.runtimes.user.get();
+        self.io.runtimes.user.get();
         self.run_recorded(RuntimeRole::User, execute, line, stops, &out);
     }
 
@@ -196,7 +197,7 @@ impl Session {
         out: &RunSender,
     ) {
         let recording = ActiveJob::Recording { interrupted: false };
-        let recorded = self.record.wait_written();
+        let recorded = self.io.record.wait_written();
         self.await_effects_as(recording, out, async move {
             recorded.await;
             vec![Effect::RunCell {
@@ -216,32 +217,35 @@ impl Session {
         stops: bool,
         out: RunSender,
     ) {
-        let kept = self.workbook.is_open().then(|| match role {
+        let kept = self.io.workbook.is_open().then(|| match role {
             RuntimeRole::Shell => shell_cell(&execute.code, &self.shell_name()),
             _ => execute.code.clone(),
         });
-        let Some(runtime) = self.runtimes.of(role) else {
+        let Some(runtime) = self.io.runtimes.of(role) else {
             return;
         };
         let id = runtime.execute(execute);
         let mut run =
-            CellRun::new(id, origin, out.clone(), self.outputs.clone()).on_runtime_of(role);
+            CellRun::new(id, origin, out.clone(), self.io.outputs.clone()).on_runtime_of(role);
         if let Some(source) = kept {
             run.keep(source);
         }
         let cell = CellJob::new(run, None).stopping(stops);
-        self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
+        self.state
+            .scheduler
+            .start(ActiveJob::Cell(Box::new(cell)), out);
     }
 
     /// Returns whether output is shown on a dark terminal, as far as known, and whether pictures are adapted to
     /// that.
     pub(super) fn dark(&self) -> DarkRendering {
-        let choices = &self.choices;
+        let choices = &self.state.choices;
         let named = || Background::of_theme(&choices.code_theme);
         let background = self
+            .state
             .terminal_background
             .or(choices.code_theme_chosen.then(named));
-        let is_dark = self.runtimes.user.has_terminal() && background == Some(Background::Dark);
+        let is_dark = self.io.runtimes.user.has_terminal() && background == Some(Background::Dark);
         match choices.images != Images::Off && choices.fit_plots {
             _ if !is_dark => DarkRendering::Off,
             true => DarkRendering::TextAndPictures,
@@ -252,7 +256,7 @@ impl Session {
     /// Numbers a prompt and sends it again, in place of the exchange at `line` if there is one.
     pub(super) fn resend(&mut self, line: Option<u32>, text: String, out: &RunSender) {
         let source = prompt_source(&text);
-        let counter = (&mut self.numbering, &self.record);
+        let counter = (&mut self.state.numbering, &self.io.record);
         let own = number(counter, &source, RunKind::Prompt, Retention::Recorded, out);
         let prompt =
             Prompt::new(own, text, source, Instant::now()).replacing(line.map(|line| line..=line));
@@ -263,15 +267,17 @@ impl Session {
         let dark = self.dark();
         let mut context = ReplayContext {
             dark,
-            numbering: &mut self.numbering,
-            record: &self.record,
-            runtime: &mut self.runtimes.user,
-            outputs: &self.outputs,
+            numbering: &mut self.state.numbering,
+            record: &self.io.record,
+            runtime: &mut self.io.runtimes.user,
+            outputs: &self.io.outputs,
         };
         if let Some((run, replay)) = replay.go_on(&mut context) {
             let out = replay.out().clone();
             let cell = CellJob::new(run, Some(replay));
-            self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
+            self.state
+                .scheduler
+                .start(ActiveJob::Cell(Box::new(cell)), out);
         }
     }
 }

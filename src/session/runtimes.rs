@@ -53,8 +53,6 @@ pub(super) struct RuntimePeer {
     /// The usual source of answers to `input()`.
     stdin: Stdin,
     killer: KillHandle,
-    /// In numbers of cells that have ended, for output of their tasks and threads.
-    ended: HashMap<RequestId, u32>,
     /// The index of the session whose numbers its cells have.
     counting: u32,
     /// Environment variables by which cells find their session.
@@ -155,7 +153,6 @@ impl RuntimePeer {
             asked: HashMap::new(),
             stdin,
             killer,
-            ended: HashMap::new(),
             counting: 0,
             session: EnvironmentChanges::new(),
             knows_session: true,
@@ -369,15 +366,6 @@ impl RuntimePeer {
             .retain(|_, waiter| !matches!(waiter, RuntimeRequester::Handle(_)));
     }
 
-    /// Stores the In number of a cell that has ended.
-    pub(super) fn cell_ended(&mut self, id: RequestId, line: u32) {
-        self.ended.insert(id, line);
-    }
-
-    pub(super) fn line_of(&self, id: RequestId) -> Option<u32> {
-        self.ended.get(&id).copied()
-    }
-
     pub(super) fn process(&self) -> Option<u32> {
         self.process.filter(|_| self.slot.is_up())
     }
@@ -405,7 +393,6 @@ impl RuntimePeer {
     }
 
     pub(super) fn is_gone(&mut self) {
-        self.ended.clear();
         self.knows_session = self.session.is_empty();
         self.slot.set_up(false);
     }

@@ -4,12 +4,8 @@
 //! Absent on purpose: how a shell is run (`runtime/shell`).
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use tokio::sync::oneshot;
-
-use crate::process;
-use crate::runtime::{CellTerminal, Death, Execute, RuntimeEvent};
+use crate::runtime::{Death, Execute, RuntimeEvent};
 use crate::session::Submission;
 use crate::session::cell::CellOrigin;
 use crate::session::event::Event;
@@ -23,18 +19,18 @@ impl Session {
     /// record.
     pub(super) fn begin_shell(&mut self, command: String, given: &Submission, out: RunSender) {
         let line = if given.store_history {
-            let line = self.numbering.take();
+            let line = self.state.numbering.take();
             let shell = self.shell_name();
-            self.record.record_shell_command(line, &command, &shell);
+            self.io.record.record_shell_command(line, &command, &shell);
             line
         } else {
-            self.record.recall().push(&command);
-            self.numbering.take_private()
+            self.io.record.recall().push(&command);
+            self.state.numbering.take_private()
         };
         let kind = RunKind::Shell;
         out.send(BeginEvent::Input { line, kind });
         let execute = Execute {
-            directory: Some(self.cwd.clone()),
+            directory: Some(self.state.cwd.clone()),
             ..Execute::numbered(command, line)
         };
         let stops = given.stop_on_error;
@@ -47,52 +43,34 @@ impl Session {
     /// Returns the name of the program that runs commands: `bash`, `zsh`.
     pub(super) fn shell_name(&mut self) -> String {
         // Known once connected; connecting starts no process.
-        self.runtimes.shell.get();
-        self.runtimes.shell.able().language.clone()
-    }
-
-    pub(super) fn reply_shell_terminal(
-        &mut self,
-        answer: oneshot::Sender<Option<Arc<dyn CellTerminal>>>,
-    ) {
-        // Fails when the caller has gone.
-        let _ = answer.send(self.runtimes.shell.get().terminal());
+        self.io.runtimes.shell.get();
+        self.io.runtimes.shell.able().language.clone()
     }
 
     /// Takes a change of directory by the code of this role.
     pub(super) fn goes_to(&mut self, role: RuntimeRole, place: PathBuf) {
         if role == RuntimeRole::User {
-            self.runtimes.user.has_gone();
-        } else if place != self.cwd {
-            self.runtimes.user.go_to(place.clone());
+            self.io.runtimes.user.has_gone();
+        } else if place != self.state.cwd {
+            self.io.runtimes.user.go_to(place.clone());
         }
-        self.cwd = place;
-    }
-
-    pub(super) fn reply_jobs(&self, answer: oneshot::Sender<Vec<String>>) {
-        let leader = self.runtimes.shell.process();
-        // Listing the system's processes may take a while.
-        tokio::task::spawn_blocking(move || {
-            let jobs = leader.map_or(Vec::new(), process::session_commands);
-            // Fails when the caller has gone.
-            let _ = answer.send(jobs);
-        });
+        self.state.cwd = place;
     }
 
     pub(super) fn on_shell(&mut self, event: RuntimeEvent) {
         match event {
             RuntimeEvent::Ready(info) => {
-                self.runtimes.shell.is_ready();
-                self.runtimes.shell.has_process(info.process);
+                self.io.runtimes.shell.is_ready();
+                self.io.runtimes.shell.has_process(info.process);
             }
             // The command that needs the shell reports why not.
-            RuntimeEvent::StartFailed(_) => self.runtimes.shell.is_gone(),
+            RuntimeEvent::StartFailed(_) => self.io.runtimes.shell.is_gone(),
             RuntimeEvent::Died { death, .. } => {
-                self.runtimes.shell.has_died();
-                self.out_or_background().send(ended(&death));
+                self.io.runtimes.shell.has_died();
+                self.state.out_or_background().send(ended(&death));
                 self.raise(Event::DeathTold);
             }
-            RuntimeEvent::Notice(text) => self.out_or_background().send(Notice::note(text)),
+            RuntimeEvent::Notice(text) => self.state.out_or_background().send(Notice::note(text)),
             RuntimeEvent::Replied { id, answer } => self.on_answer(RuntimeRole::Shell, id, answer),
             RuntimeEvent::Output {
                 id: None,
@@ -101,7 +79,7 @@ impl Session {
                 ..
             } => {
                 let foreign = false;
-                self.background.send(CellEvent::Output {
+                self.state.background.send(CellEvent::Output {
                     stream,
                     bytes,
                     foreign,

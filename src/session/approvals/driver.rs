@@ -23,9 +23,13 @@ impl Session {
         about: QuestionSubject,
         asker: ApprovalRequester,
     ) {
-        let line = self.scheduler.prompt().map_or(0, |prompt| prompt.line());
-        let can_ask = self.scheduler.asks(self.deps.asks);
-        let caller = self.scheduler.caller().map(str::to_owned);
+        let line = self
+            .state
+            .scheduler
+            .prompt()
+            .map_or(0, |prompt| prompt.line());
+        let can_ask = self.state.scheduler.asks(self.io.deps.asks);
+        let caller = self.state.scheduler.caller().map(str::to_owned);
         self.on_approval(ApprovalEvent::Requested {
             about,
             asker,
@@ -37,8 +41,12 @@ impl Session {
 
     /// Ends a wait that the user stopped, and withdraws its question if there is one.
     pub(in crate::session) fn on_wait_stopped(&mut self, out: RunSender) {
-        let about_project = self.approvals.is_asked_by(&ApprovalRequester::Startup);
+        let about_project = self
+            .state
+            .approvals
+            .is_asked_by(&ApprovalRequester::Startup);
         for closed in self
+            .state
             .approvals
             .on(ApprovalEvent::TurnOver, SystemTime::now())
         {
@@ -53,9 +61,9 @@ impl Session {
     }
 
     pub(in crate::session) fn on_approval(&mut self, event: ApprovalEvent) {
-        let out = self.out_or_background().clone();
+        let out = self.state.out_or_background().clone();
         let mut replied = false;
-        for action in self.approvals.on(event, SystemTime::now()) {
+        for action in self.state.approvals.on(event, SystemTime::now()) {
             replied |= matches!(action, ApprovalEffect::Deliver(..));
             self.run_approval_effect(action, &out);
         }
@@ -66,8 +74,8 @@ impl Session {
     }
 
     pub(in crate::session) fn show_next_question(&mut self) {
-        if let Some(question) = self.approvals.next(SystemTime::now()) {
-            let out = self.out_or_background().clone();
+        if let Some(question) = self.state.approvals.next(SystemTime::now()) {
+            let out = self.state.out_or_background().clone();
             self.run_approval_effect(question, &out);
         }
     }
@@ -80,7 +88,7 @@ impl Session {
             }
             ApprovalEffect::Close(id) => out.send(QuestionEvent::Over(id)),
             ApprovalEffect::Note(line) => out.send(Notice::note(line)),
-            ApprovalEffect::Record(decided) => self.record.record_decision(decided),
+            ApprovalEffect::Record(decided) => self.io.record.record_decision(decided),
             ApprovalEffect::Deliver(asker, reply) => self.raise(Event::Replied(asker, reply)),
         }
     }
@@ -108,25 +116,26 @@ impl Session {
 impl Session {
     /// Undoes an exchange that has run cells, after asking the interpreter whether it can step back over them.
     pub(in crate::session) fn undo(&mut self, request: UndoRequest, out: &RunSender) {
-        let request = request.since(self.numbering.gone_before());
-        if request.over.is_empty() || !self.runtimes.user.is_up() {
+        let request = request.since(self.state.numbering.gone_before());
+        if request.over.is_empty() || !self.io.runtimes.user.is_up() {
             let effects = undo::remove_exchange(&request);
             return self.raise(Event::Effects(effects, out.clone()));
         }
         let told = self.ask_for(RuntimeRequest::Checkpoints(CheckpointRequest::List));
         self.await_effects(
             out,
-            undo::on_checkpoints(told, self.step_log.sessions.clone(), request),
+            undo::on_checkpoints(told, self.state.step_log.sessions.clone(), request),
         );
     }
 
     /// Asks the user whether the interpreter steps back as well.
     pub(in crate::session) fn offer_step_back(&mut self, request: UndoRequest, out: &RunSender) {
-        if !self.deps.asks {
+        if !self.io.deps.asks {
             let effects = undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request));
             return self.raise(Event::Effects(effects, out.clone()));
         }
-        self.scheduler
+        self.state
+            .scheduler
             .start(ActiveJob::Command { firm: false }, out.clone());
         let about = QuestionSubject::StepBack {
             exchange: request.line,
@@ -136,19 +145,19 @@ impl Session {
     }
 
     fn on_step_back_answer(&mut self, request: UndoRequest, reply: &Reply) {
-        let Some(out) = self.scheduler.out().cloned() else {
+        let Some(out) = self.state.scheduler.out().cloned() else {
             return;
         };
-        self.scheduler.release();
+        self.state.scheduler.release();
         let why = match reply {
             Reply::Chosen(QuestionChoice::Once) => {
-                let wish = self.step_log.sessions.back(request.first());
+                let wish = self.state.step_log.sessions.back(request.first());
                 let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
                 let done = undo::on_stepped(
                     told,
                     wish,
-                    self.record.clone(),
-                    self.step_log.sessions.clone(),
+                    self.io.record.clone(),
+                    self.state.step_log.sessions.clone(),
                     request,
                 );
                 return self.await_effects_as(ActiveJob::Command { firm: true }, &out, done);

@@ -36,7 +36,7 @@ const NO_KERNEL: &str = "the kernel ended before the cell";
 impl Session {
     /// Begins a call that the turn offers.
     pub(in crate::session) fn call_tool(&mut self, call: ToolCall) {
-        let Some(prompt) = self.scheduler.prompt() else {
+        let Some(prompt) = self.state.scheduler.prompt() else {
             return;
         };
         if !prompt.offers(&call.name) {
@@ -59,18 +59,18 @@ impl Session {
     pub(in crate::session) fn cancel_call(&mut self) {
         self.on_approval(ApprovalEvent::TurnOver);
         self.on_agent_code_end();
-        if self.tool_runner.is_running() {
+        if self.state.tool_runner.is_running() {
             let told = self.interrupt_code();
             self.publish(told);
         }
-        if self.tool_runner.cancel() {
+        if self.state.tool_runner.cancel() {
             self.on_code_stopped();
         }
     }
 
     fn on_code_stopped(&mut self) {
         self.release_kernel();
-        match self.scheduler.active() {
+        match self.state.scheduler.active() {
             Some(ActiveJob::Call { left, .. }) => {
                 let why = match left {
                     true => "whoever called it no longer wants it",
@@ -84,43 +84,47 @@ impl Session {
 
     /// Ends the copy of the user's interpreter together with its turn.
     pub(in crate::session) fn end_branch(&mut self) {
-        if std::mem::take(&mut self.tool_runner.has_branch) {
+        if std::mem::take(&mut self.state.tool_runner.has_branch) {
             let end = RuntimeRequest::Branch(BranchRequest::End);
-            self.runtimes.user.notify(end);
+            self.io.runtimes.user.notify(end);
         }
     }
 
     fn runner_and_context(&mut self, by: ToolCaller) -> (&mut super::ToolRunner, ToolContext<'_>) {
-        let prompt_line = self.scheduler.prompt().map_or(0, |prompt| prompt.line());
+        let prompt_line = self
+            .state
+            .scheduler
+            .prompt()
+            .map_or(0, |prompt| prompt.line());
         let context = ToolContext {
             now: Instant::now(),
-            can_ask: self.scheduler.asks(self.deps.asks),
-            interpreter_up: self.runtimes.user.is_up(),
-            cell_waiting: self.scheduler.has_suspended(),
-            runtime: self.runtimes.user.able(),
-            stdin: self.runtimes.user.tool_stdin(),
-            run_cells: &mut self.choices.run_cells,
-            kernels_per_call: self.choices.kernel_mode == KernelMode::PerCall,
-            allowed: &mut self.approvals.grants,
-            skills: &mut self.skill_registry,
-            outputs: &self.outputs,
-            cwd: &self.cwd,
-            notebooks: &self.deps.notebooks,
-            approve_changes: self.choices.approvals == Approvals::Ask,
+            can_ask: self.state.scheduler.asks(self.io.deps.asks),
+            interpreter_up: self.io.runtimes.user.is_up(),
+            cell_waiting: self.state.scheduler.has_suspended(),
+            runtime: self.io.runtimes.user.able(),
+            stdin: self.io.runtimes.user.tool_stdin(),
+            run_cells: &mut self.state.choices.run_cells,
+            kernels_per_call: self.state.choices.kernel_mode == KernelMode::PerCall,
+            allowed: &mut self.state.approvals.grants,
+            skills: &mut self.state.skill_registry,
+            outputs: &self.io.outputs,
+            cwd: &self.state.cwd,
+            notebooks: &self.io.deps.notebooks,
+            approve_changes: self.state.choices.approvals == Approvals::Ask,
             prompt_line,
         };
         let runner = match by {
-            ToolCaller::Turn => &mut self.tool_runner,
-            ToolCaller::Code => &mut self.agent_calls.tool_runner,
+            ToolCaller::Turn => &mut self.state.tool_runner,
+            ToolCaller::Code => &mut self.state.agent_calls.tool_runner,
         };
         (runner, context)
     }
 
     /// Passes the event to the runner of this call; ignores calls that are over.
     pub(in crate::session) fn on_call_event(&mut self, call: CallId, event: ToolEvent) {
-        if self.tool_runner.call_id() == call {
+        if self.state.tool_runner.call_id() == call {
             self.on_tool_event(ToolCaller::Turn, event);
-        } else if self.agent_calls.tool_runner.call_id() == call {
+        } else if self.state.agent_calls.tool_runner.call_id() == call {
             self.on_tool_event(ToolCaller::Code, event);
         }
     }
@@ -135,8 +139,8 @@ impl Session {
         }
         let (runner, mut context) = self.runner_and_context(by);
         let effect = runner.on(event, &mut context);
-        let out = self.out_or_background().clone();
-        self.skill_registry.save_decisions(&out);
+        let out = self.state.out_or_background().clone();
+        self.state.skill_registry.save_decisions(&out);
         self.run_tool_effect(by, effect);
     }
 
@@ -145,7 +149,7 @@ impl Session {
         match effect {
             ToolEffect::Wait => {}
             ToolEffect::Submit(request) => {
-                self.tool_runner.has_branch |= matches!(request, RuntimeRequest::Branch(_));
+                self.state.tool_runner.has_branch |= matches!(request, RuntimeRequest::Branch(_));
                 self.ask_runtime(request, RuntimeRequester::Tool(call));
             }
             ToolEffect::OpenKernel(_)
@@ -169,14 +173,14 @@ impl Session {
             }
             ToolEffect::ReportProgress { cells, then } => {
                 // A caller outside of a turn sees the result only.
-                let told = self.scheduler.prompt().is_some();
+                let told = self.state.scheduler.prompt().is_some();
                 self.publish(told.then_some(AnswerEvent::CellsProgress(cells)));
                 self.run_tool_effect(by, *then);
             }
             ToolEffect::Run(code) => self.run_code(code),
             ToolEffect::Interrupt => drop(self.interrupt_code()),
             ToolEffect::Kill { over_time } => {
-                let runtime = self.runtimes.of(self.tool_runner.role());
+                let runtime = self.io.runtimes.of(self.state.tool_runner.role());
                 let told = runtime.and_then(match over_time {
                     true => RuntimePeer::kill_over_time,
                     false => RuntimePeer::kill,
@@ -186,13 +190,13 @@ impl Session {
             ToolEffect::ReadSkill(path) => self.read_skill(call, path),
             ToolEffect::Notebook(job) => self.run_notebook_job(call, job),
             ToolEffect::Done(result) if by == ToolCaller::Code => {
-                self.outputs.save(self.out_or_background());
+                self.io.outputs.save(self.state.out_or_background());
                 self.raise(Event::ToolDone(by, result));
             }
             ToolEffect::Done(result) => {
-                let told = self.tool_runner.finish_call();
+                let told = self.state.tool_runner.finish_call();
                 self.release_kernel();
-                self.outputs.save(self.out_or_background());
+                self.io.outputs.save(self.state.out_or_background());
                 self.raise(Event::ToolDone(by, result));
                 self.raise(Event::CellsReported(told));
             }
@@ -205,10 +209,10 @@ impl Session {
         if cells.is_empty() {
             return;
         }
-        if let Some(line) = self.scheduler.prompt().map(|prompt| prompt.line()) {
+        if let Some(line) = self.state.scheduler.prompt().map(|prompt| prompt.line()) {
             // The answer that holds the cells is saved first: if the turn is cut off, one of the two has them.
             self.on_prompt(PromptEvent::SaveNow);
-            let record = &self.record;
+            let record = &self.io.record;
             cells
                 .iter()
                 .for_each(|cell| record.mark_in_answer(*cell, line));
@@ -216,7 +220,7 @@ impl Session {
     }
 
     fn run_code(&mut self, code: ToolCode) {
-        let out = self.out_or_background().clone();
+        let out = self.state.out_or_background().clone();
         let ToolCode {
             source,
             display,
@@ -225,10 +229,10 @@ impl Session {
         let mut role = RuntimeRole::User;
         let (line, stdin, whose) = match display {
             CodeDisplay::Cell { title } => {
-                let line = self.numbering.take();
-                self.record.record_input(line, &source, &source);
-                if let Some(prompt) = self.scheduler.prompt() {
-                    self.step_log.ran_for.insert(line, prompt.line());
+                let line = self.state.numbering.take();
+                self.io.record.record_input(line, &source, &source);
+                if let Some(prompt) = self.state.scheduler.prompt() {
+                    self.state.step_log.ran_for.insert(line, prompt.line());
                 }
                 let begun = BeginEvent::AgentCell {
                     line,
@@ -239,14 +243,18 @@ impl Session {
                 out.send(begun);
                 (
                     Some(line),
-                    self.runtimes.user.stdin(None),
+                    self.io.runtimes.user.stdin(None),
                     CellOrigin::Agent(line),
                 )
             }
             CodeDisplay::Skill { name } => {
                 let shown = format!("skill {name} runs:\n{}", source.trim_end());
                 out.send(TextEvent::Verbatim(shown));
-                (None, self.runtimes.user.tool_stdin(), CellOrigin::Internal)
+                (
+                    None,
+                    self.io.runtimes.user.tool_stdin(),
+                    CellOrigin::Internal,
+                )
             }
             CodeDisplay::Own { kernel, heading } => {
                 role = RuntimeRole::Agent(kernel);
@@ -254,7 +262,11 @@ impl Session {
                     "{heading}\n{}",
                     source.trim_end()
                 )));
-                (None, self.runtimes.user.tool_stdin(), CellOrigin::Internal)
+                (
+                    None,
+                    self.io.runtimes.user.tool_stdin(),
+                    CellOrigin::Internal,
+                )
             }
         };
         let execute = Execute {
@@ -266,13 +278,14 @@ impl Session {
                 None => Execute::unnumbered(source),
             }
         };
-        let Some(runtime) = self.runtimes.of(role) else {
+        let Some(runtime) = self.io.runtimes.of(role) else {
             let none = ToolEvent::KernelOpened(Err(NO_KERNEL.to_owned()));
             return self.raise(Event::Tool(ToolCaller::Turn, none));
         };
         let id = runtime.execute(execute);
-        let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
-        self.tool_runner
+        let run = CellRun::new(id, whose, out, self.io.outputs.clone()).on_runtime_of(role);
+        self.state
+            .tool_runner
             .code_started(line.unwrap_or(0), Box::new(run));
     }
 
@@ -283,7 +296,7 @@ impl Session {
         id: RequestId,
         event: RuntimeEvent,
     ) -> Option<RuntimeEvent> {
-        let Some(run) = self.tool_runner.code(role, id) else {
+        let Some(run) = self.state.tool_runner.code(role, id) else {
             return Some(event);
         };
         let told = match &event {
@@ -292,9 +305,9 @@ impl Session {
             _ => None,
         };
         let ended = (run.id, run.line());
-        let step = run.on(event, &self.record);
+        let step = run.on(event, &self.io.record);
         if let (CellProgress::Ended(_), (id, Some(line))) = (&step, ended) {
-            self.runtimes.user.cell_ended(id, line);
+            self.state.ended_cells.insert(id, line);
         }
         if let Some(told) = told {
             self.on_tool_event(ToolCaller::Turn, told);
@@ -305,17 +318,21 @@ impl Session {
         match step {
             CellProgress::On => {}
             CellProgress::Ended(remains) => self.on_code_ended(remains),
-            CellProgress::Died(remains) => self.tool_runner.code_died(remains),
+            CellProgress::Died(remains) => self.state.tool_runner.code_died(remains),
         }
         None
     }
 
     fn on_code_ended(&mut self, remains: Box<CellResult>) {
-        if let (Some(cwd), RuntimeRole::User) = (&remains.cwd, self.tool_runner.role()) {
-            self.cwd = PathBuf::from(cwd);
+        if let (Some(cwd), RuntimeRole::User) = (&remains.cwd, self.state.tool_runner.role()) {
+            self.state.cwd = PathBuf::from(cwd);
         }
-        let line = self.tool_runner.take_code().map_or(0, |code| code.line());
-        if self.tool_runner.is_idle() {
+        let line = self
+            .state
+            .tool_runner
+            .take_code()
+            .map_or(0, |code| code.line());
+        if self.state.tool_runner.is_idle() {
             return self.on_code_stopped();
         }
         let ended = ToolEvent::CodeEnded { line, remains };
@@ -324,12 +341,13 @@ impl Session {
 
     /// Continues the tools after the end of the interpreter was reported.
     pub(in crate::session) fn resume_tools(&mut self) {
-        if self.tool_runner.awaits_restart() {
+        if self.state.tool_runner.awaits_restart() {
             self.raise(Event::Tool(ToolCaller::Turn, ToolEvent::Restarted));
-        } else if self.tool_runner.code_has_died()
-            && let Some(RunningCode::Died { line, remains, .. }) = self.tool_runner.take_code()
+        } else if self.state.tool_runner.code_has_died()
+            && let Some(RunningCode::Died { line, remains, .. }) =
+                self.state.tool_runner.take_code()
         {
-            if self.tool_runner.is_idle() {
+            if self.state.tool_runner.is_idle() {
                 return self.on_code_stopped();
             }
             let ended = ToolEvent::CodeEnded { line, remains };
@@ -339,7 +357,10 @@ impl Session {
 
     /// Reads the skill on another thread, since its disk may not respond.
     pub(in crate::session) fn read_skill(&self, call: CallId, path: String) {
-        let (catalog, inbox) = (self.skill_registry.catalog().clone(), self.inbox.clone());
+        let (catalog, inbox) = (
+            self.state.skill_registry.catalog().clone(),
+            self.io.inbox.clone(),
+        );
         tokio::task::spawn_blocking(move || {
             let read = catalog.activate(&path).map(Box::new);
             // The session may have ended.
@@ -348,8 +369,8 @@ impl Session {
     }
 
     pub(in crate::session) fn run_notebook_job(&self, call: CallId, job: NotebookJob) {
-        let inbox = self.inbox.clone();
-        let mut seen = self.tool_runner.seen_files.clone();
+        let inbox = self.io.inbox.clone();
+        let mut seen = self.state.tool_runner.seen_files.clone();
         tokio::task::spawn_blocking(move || {
             let (news, change) = job.run(&mut seen);
             // The session may have ended.
@@ -364,10 +385,10 @@ impl Session {
         done: (NotebookJobResult, SeenFiles, Option<FileChange>),
     ) {
         let (news, seen, change) = done;
-        self.tool_runner.seen_files = seen;
+        self.state.tool_runner.seen_files = seen;
         if let Some(change) = change {
             let changed = AnswerEvent::FilesChanged(vec![change]);
-            self.out_or_background().send(changed);
+            self.state.out_or_background().send(changed);
         }
         self.on_call_event(call, ToolEvent::NotebookJobDone(news));
     }
