@@ -7,7 +7,7 @@ use crate::dialog::Dialog;
 use crate::record::RecordedOutcome;
 use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
 use crate::session::attachments::Attachments;
-use crate::session::event::Event;
+use crate::session::effect::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;

@@ -14,8 +14,7 @@ use crate::session::Submission;
 use crate::session::attachments::{self, Attachments};
 use crate::session::cell::{CellOrigin, CellRun};
 use crate::session::commands::{turns, undo};
-use crate::session::effect::Effect;
-use crate::session::event::Event;
+use crate::session::effect::{CellStart, Effect, Event, Found};
 use crate::session::event_loop::Session;
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
 use crate::session::handle::Command;
@@ -181,7 +180,13 @@ impl Session {
         };
         let stops = submission.stop_on_error;
         let (Some(line), Retention::Recorded) = (line, retention) else {
-            return self.run_cell(RuntimeRole::User, execute, CellOrigin::Private, stops, out);
+            let start = CellStart {
+                role: RuntimeRole::User,
+                execute,
+                origin: CellOrigin::Private,
+                stops,
+            };
+            return self.run_cell(start, out);
         };
         // The interpreter starts while the record is written.
         self.io.runtimes.user.get();
@@ -200,23 +205,22 @@ impl Session {
         let recorded = self.io.record.wait_written();
         self.await_effects_as(recording, out, async move {
             recorded.await;
-            vec![Effect::RunCell {
+            vec![Effect::found(Found::Cell(Box::new(CellStart {
                 role,
-                execute: Box::new(execute),
+                execute,
                 origin: CellOrigin::User(line),
                 stops,
-            }]
+            })))]
         });
     }
 
-    pub(super) fn run_cell(
-        &mut self,
-        role: RuntimeRole,
-        execute: Execute,
-        origin: CellOrigin,
-        stops: bool,
-        out: RunSender,
-    ) {
+    pub(super) fn run_cell(&mut self, start: CellStart, out: RunSender) {
+        let CellStart {
+            role,
+            execute,
+            origin,
+            stops,
+        } = start;
         let kept = self.io.workbook.is_open().then(|| match role {
             RuntimeRole::Shell => shell_cell(&execute.code, &self.shell_name()),
             _ => execute.code.clone(),
@@ -225,8 +229,7 @@ impl Session {
             return;
         };
         let id = runtime.execute(execute);
-        let mut run =
-            CellRun::new(id, origin, out.clone(), self.io.outputs.clone()).on_runtime_of(role);
+        let mut run = CellRun::new(id, origin, out.clone()).on_runtime_of(role);
         if let Some(source) = kept {
             run.keep(source);
         }
@@ -270,7 +273,6 @@ impl Session {
             numbering: &mut self.state.numbering,
             record: &self.io.record,
             runtime: &mut self.io.runtimes.user,
-            outputs: &self.io.outputs,
         };
         if let Some((run, replay)) = replay.go_on(&mut context) {
             let out = replay.out().clone();

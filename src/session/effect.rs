@@ -1,4 +1,7 @@
-//! What the loop does once a command's wait is over, as values; the futures that wait hold nothing of the session.
+//! What the machines of a session want done ([`Effect`]) and what they hear of each other ([`Event`]), as values.
+//!
+//! What one machine wants of another is an event of the queue, never a call: [`Effect::Raise`]. The futures that a
+//! command waits for return effects, too, and hold nothing of the session.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -7,89 +10,201 @@ use std::pin::Pin;
 use serde_json::Value;
 
 use crate::dialog::Dialog;
-use crate::record::{RecordedCell, SessionTail, SwitchedSession};
-use crate::runtime::{Execute, SavedVariables};
+use crate::output::mime::MimeBundle;
+use crate::output::shown::Layout;
+use crate::record::{CellStatus, RecordedCell, RecordedDecision, SessionTail, SwitchedSession};
+use crate::runtime::{Execute, HostRequest, RuntimeEvent, SavedVariables};
 use crate::session::Submission;
+use crate::session::approvals::ApprovalRequester;
 use crate::session::cell::CellOrigin;
 use crate::session::editor::EditorRequest;
 use crate::session::events::{Notice, SessionEvent};
+use crate::session::ids::{CallId, JobId, ToolCaller};
+use crate::session::prompt::PromptEvent;
+use crate::session::question::Reply;
 use crate::session::replay::{Replay, ReplayPurpose};
+use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
-use crate::session::undo::{SteppedLines, UndoRequest};
+use crate::session::tool_return::ToolReturn;
+use crate::session::tools::ToolEvent;
+use crate::session::undo::UndoRequest;
 use crate::session::workbook::{EditedCell, OpenWorkbook};
 
+#[derive(Debug)]
+pub(in crate::session) enum To {
+    /// The run of the job whose machine or wait said it, else the background.
+    Job,
+    /// Whoever called the active call, where a front-end shows the call.
+    Caller,
+    Run(RunSender),
+}
+
 pub(in crate::session) enum Effect {
-    Emit(SessionEvent),
-    RequestEditor(EditorRequest),
+    Raise(Event),
+    Emit(To, SessionEvent),
+    RequestEditor(To, EditorRequest),
+    Record(RecordWrite),
+    /// Interrupt the code that runs there; where that cannot be done, a notice says so.
+    Interrupt {
+        role: RuntimeRole,
+        to: To,
+    },
+    /// The user's interpreter is another process now.
+    InterpreterMoved,
+    OpenNotebook(Box<OpenWorkbook>),
+    EditCell(EditedCell),
+}
+
+pub(in crate::session) enum RecordWrite {
+    ShellExit {
+        line: u32,
+        exit: i32,
+    },
+    Output(Box<RecordedOutput>),
     /// Hides entries from the conversation, or restores them.
     Hide {
         lines: RangeInclusive<u32>,
         hidden: bool,
     },
-    Stepped(Box<StepResult>),
+    /// The interpreter stepped back over these cells, or forward again.
+    StepOver {
+        session: Option<i64>,
+        lines: Vec<u32>,
+        over: bool,
+    },
+    Decision(RecordedDecision),
+}
+
+pub(in crate::session) struct RecordedOutput {
+    pub(in crate::session) line: u32,
+    pub(in crate::session) text: String,
+    pub(in crate::session) bundles: Vec<MimeBundle>,
+    pub(in crate::session) layout: Layout,
+    pub(in crate::session) state: CellStatus,
+    /// In milliseconds.
+    pub(in crate::session) took: u64,
+}
+
+pub(in crate::session) enum Event {
+    /// The user stops what is active.
+    Interrupted,
+    /// The user stopped the active call.
+    CallStopped,
+    /// The user stopped waiting for a command; no job is active.
+    WaitStopped(RunSender),
+    /// The end of an interpreter was reported to the user.
+    DeathTold,
+    /// No job is active: the replay goes on, then the queue.
+    Free,
+    /// No job is active, or a queued one has begun: begin the next.
+    Advance,
+    /// For the active prompt.
+    Prompt(PromptEvent),
+    /// For this prompt, while it is active.
+    PromptOf(JobId, PromptEvent),
+    /// For the active call of this caller.
+    Tool(ToolCaller, ToolEvent),
+    /// For this call, while it is active.
+    ToolOf(CallId, ToolEvent),
+    ToolDone(ToolCaller, ToolReturn),
+    /// The active job, a call, is over.
+    CallReturned(ToolReturn),
+    /// The result that the turn just got holds the output of these cells.
+    CellsReported(Vec<u32>),
+    Replied(ApprovalRequester, Reply),
+    /// The consequences of a reply are over: show the next question.
+    NextQuestion,
+    /// An event of a cell that is not suspended.
+    CellEvent(RuntimeRole, RuntimeEvent),
+    /// The cell has ended that the active prompt or call ran for.
+    CallsAbandoned,
+    /// Begin the next call of the agent's code.
+    NextAgentCall,
+    AgentCallShown(HostRequest),
+    Found(Found, To),
+}
+
+/// What a command's wait has found, for the session to go on with.
+pub(in crate::session) enum Found {
     Undo(UndoRequest),
     /// As `Undo`, where the interpreter can step back over the cells: asks the user about that.
-    OfferStepBack(UndoRequest),
+    StepBackPossible(UndoRequest),
     /// Sends a prompt again, in place of the exchange at `line` if there is one.
     Resend {
         line: Option<u32>,
         text: String,
     },
     /// Begins a prompt that replaces earlier entries.
-    BeginInput(Box<Submission>),
+    Input(Box<Submission>),
     /// Lists the skills; the dialog tells which the conversation holds.
-    ListSkills(Box<Dialog>),
+    Skills(Box<Dialog>),
     /// Puts a written setting into force, if that is possible before the next start.
-    ApplySetting {
+    Setting {
         name: &'static str,
         value: Value,
     },
     /// Stores the value of one of the agent's own options.
-    OptionChosen {
+    Option {
         option: String,
         value: String,
     },
-    /// Runs a recorded cell; when it fails and `stops` is set, queued inputs are not run.
-    RunCell {
-        role: RuntimeRole,
-        execute: Box<Execute>,
-        origin: CellOrigin,
-        stops: bool,
-    },
+    Cell(Box<CellStart>),
     /// Runs these steps; `last_code` is the session's last line of code.
     Replay {
         replay: Replay,
         last_code: u32,
         purpose: ReplayPurpose,
     },
-    OpenNotebook(Box<OpenWorkbook>),
-    EditCell(EditedCell),
     /// Runs the start-up files, the project's only if the user agrees.
-    SetUp,
+    StartupAnswers,
     /// Offers the user the variables in this file.
-    OfferVariables {
+    Variables {
         kept: SavedVariables,
         file: PathBuf,
     },
-    SwitchSession(Box<(SwitchedSession, Option<SessionTail>)>),
+    Session(Box<(SwitchedSession, Option<SessionTail>)>),
     /// Reports which names of these cells the interpreter lacks; with `beside`, outside of the queue.
-    FindMissingNames {
+    RecordedCells {
         cells: Vec<RecordedCell>,
         beside: bool,
     },
+    /// The interpreter's directory after a step.
+    Directory(PathBuf),
 }
 
-#[derive(Debug)]
-pub(in crate::session) struct StepResult {
-    pub(in crate::session) cwd: Option<PathBuf>,
-    pub(in crate::session) over: SteppedLines,
-    pub(in crate::session) back: bool,
+/// A recorded cell that can run; when it fails and `stops` is set, queued inputs are not run.
+pub(in crate::session) struct CellStart {
+    pub(in crate::session) role: RuntimeRole,
+    pub(in crate::session) execute: Execute,
+    pub(in crate::session) origin: CellOrigin,
+    pub(in crate::session) stops: bool,
 }
 
 pub(in crate::session) type EffectsFuture = Pin<Box<dyn Future<Output = Vec<Effect>> + Send>>;
 
+impl Effect {
+    /// Shows an event in the run of the job.
+    pub(in crate::session) fn show(event: impl Into<SessionEvent>) -> Self {
+        Effect::Emit(To::Job, event.into())
+    }
+
+    pub(in crate::session) fn found(found: Found) -> Self {
+        Effect::Raise(Event::Found(found, To::Job))
+    }
+
+    pub(in crate::session) fn to_mut(&mut self) -> Option<&mut To> {
+        match self {
+            Effect::Emit(to, _)
+            | Effect::RequestEditor(to, _)
+            | Effect::Interrupt { to, .. }
+            | Effect::Raise(Event::Found(_, to)) => Some(to),
+            _ => None,
+        }
+    }
+}
+
 pub(in crate::session) fn emit(event: impl Into<SessionEvent>) -> Vec<Effect> {
-    vec![Effect::Emit(event.into())]
+    vec![Effect::show(event)]
 }
 
 pub(in crate::session) fn warn(message: impl Into<String>) -> Vec<Effect> {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
@@ -13,11 +13,10 @@ use crate::record::{RecordedThread, SessionStart};
 use crate::report::Report;
 use crate::runtime::RuntimeRequest;
 use crate::session::Parts;
-use crate::session::approvals::{ApprovalEvent, ApprovalQueue};
+use crate::session::approvals::{ApprovalEvent, ApprovalQueue, ApprovalRequester};
 use crate::session::deps::SessionDeps;
-use crate::session::effect::Effect;
-use crate::session::event::Event;
-use crate::session::events::{EndEvent, Notice, SessionEvent, report_notice};
+use crate::session::effect::{Effect, Event, Found, To};
+use crate::session::events::{Notice, SessionEvent, report_notice};
 use crate::session::external_calls::ExternalCalls;
 use crate::session::handle::{Command, SessionHandle, Shared};
 use crate::session::host_calls::{AgentHostCalls, CellHostCalls};
@@ -29,12 +28,12 @@ use crate::session::outputs::Outputs;
 use crate::session::peers::AgentPeer;
 use crate::session::prompt::PromptEvent;
 use crate::session::query::answer;
+use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::session::queue::EventQueue;
-use crate::session::replay::ReplayRun;
 use crate::session::resume::began;
 use crate::session::run::{Run, RunSender, stream};
 use crate::session::runtimes::{RuntimePeer, Runtimes};
-use crate::session::scheduler::{ActiveJob, QueuedJob, Scheduler, SchedulerEffect, SchedulerEvent};
+use crate::session::scheduler::{ActiveJob, QueuedJob, Scheduler, SchedulerEvent};
 use crate::session::shutdown::ShutdownInbox;
 use crate::session::state::SessionState;
 use crate::session::tools::{SkillRegistry, ToolEvent, ToolRunner};
@@ -238,6 +237,9 @@ impl Session {
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Interrupted => self.on_scheduler(SchedulerEvent::Interrupted),
+            Event::CallStopped => self.cancel_call(),
+            Event::WaitStopped(out) => self.on_wait_stopped(out),
+            Event::Free => self.free_floor(),
             Event::DeathTold => self.on_scheduler(SchedulerEvent::DeathTold),
             Event::Advance => self.advance(),
             Event::Prompt(event) => self.on_prompt(event),
@@ -252,12 +254,16 @@ impl Session {
             Event::CallReturned(result) => self.on_call_return(result),
             Event::CellsReported(cells) => self.record_reported_cells(&cells),
             Event::Replied(asker, reply) => self.on_reply(asker, reply),
-            Event::NextQuestion => self.show_next_question(),
+            Event::NextQuestion => {
+                let next = self.state.approvals.next(SystemTime::now());
+                self.carry_out(next);
+            }
             Event::CellEvent(role, event) => self.on_cell_event(role, event),
             Event::CallsAbandoned => self.on_calls_abandoned(),
             Event::NextAgentCall => self.begin_next_agent_call(),
             Event::AgentCallShown(wish) => self.begin_agent_call(wish),
-            Event::Effects(effects, out) => self.run_effects(effects, &out),
+            Event::Found(found, To::Run(out)) => self.on_found(found, &out),
+            Event::Found(..) => debug_assert!(false, "an effect that is not bound"),
         }
     }
 
@@ -326,7 +332,7 @@ impl Session {
                 let record = self.io.record.clone();
                 self.spawn_effects(&self.state.background, async move {
                     let (cells, beside) = (record.cells().await, true);
-                    vec![Effect::FindMissingNames { cells, beside }]
+                    vec![Effect::found(Found::RecordedCells { cells, beside })]
                 });
             }
             Command::Close { .. } => unreachable!("taken by the loop"),
@@ -350,32 +356,85 @@ impl Session {
     }
 
     pub(super) fn on_scheduler(&mut self, event: SchedulerEvent<'_>) {
-        for action in self.state.scheduler.on(event) {
-            match action {
-                SchedulerEffect::Interrupt => {
-                    let told = self.interrupt_code();
-                    self.publish(told);
-                }
-                SchedulerEffect::StopCall => self.cancel_call(),
-                SchedulerEffect::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
-                SchedulerEffect::StoppedWaiting(out) => self.on_wait_stopped(out),
-                SchedulerEffect::NotRun(waiting) => {
-                    let tell = |out: &RunSender| out.send(EndEvent::NotRun);
-                    waiting.iter().for_each(tell);
-                }
-                SchedulerEffect::Free(replay) => self.free_floor(replay),
+        let effects = self.state.scheduler.on(event);
+        self.carry_out(effects);
+    }
+
+    /// Carries out effects of the active job, or of none.
+    pub(super) fn carry_out(&mut self, effects: Vec<Effect>) {
+        let out = self.state.out_or_background().clone();
+        self.run_effects(effects, &out);
+    }
+
+    /// Carries out effects of the job with this stream.
+    pub(super) fn run_effects(&mut self, effects: Vec<Effect>, out: &RunSender) {
+        for effect in effects {
+            if let Some(effect) = self.state.bind(effect, out) {
+                self.io.run(effect, &mut self.queue);
             }
         }
     }
 
     /// Continues the replay, then the queue, once no job is active.
-    pub(super) fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
+    pub(super) fn free_floor(&mut self) {
         self.io.shared.changes.send_modify(|changes| *changes += 1);
         self.io.outputs.save(self.state.out_or_background());
-        if let Some(replay) = replay {
+        if let Some(replay) = self.state.scheduler.take_replay() {
             self.continue_replay(replay);
         }
         self.advance();
+    }
+
+    /// Queues a question for the user; it is shown when those before it are answered.
+    pub(super) fn ask_user(&mut self, about: QuestionSubject, asker: ApprovalRequester) {
+        let scheduler = &mut self.state.scheduler;
+        let line = scheduler.prompt().map_or(0, |prompt| prompt.line());
+        let requested = ApprovalEvent::Requested {
+            about,
+            asker,
+            caller: scheduler.caller().map(str::to_owned),
+            line,
+            can_ask: scheduler.asks(self.io.deps.asks),
+        };
+        self.on_approval(requested);
+    }
+
+    pub(super) fn on_approval(&mut self, event: ApprovalEvent) {
+        let effects = self.state.approvals.on(event, SystemTime::now());
+        self.carry_out(effects);
+    }
+
+    pub(super) fn on_reply(&mut self, asker: ApprovalRequester, reply: Reply) {
+        match asker {
+            ApprovalRequester::Agent {
+                question, options, ..
+            } => {
+                let answer = reply.for_agent(&options);
+                self.on_prompt(PromptEvent::AgentQuestionAnswered(question, answer));
+            }
+            ApprovalRequester::Tool(by) => self.on_tool_event(by, ToolEvent::UserReplied(reply)),
+            ApprovalRequester::Prompt => {
+                let yes = reply == Reply::Chosen(QuestionChoice::Once);
+                self.on_prompt(PromptEvent::PictureQuestionAnswered(yes));
+            }
+            ApprovalRequester::Startup => self.on_project_answer(&reply),
+            ApprovalRequester::Undo(request) => self.on_step_back_answer(request, &reply),
+            ApprovalRequester::RestoreVariables(file) => self.on_restore_answer(file, &reply),
+        }
+    }
+
+    /// Ends a wait that the user stopped, and withdraws its question if there is one.
+    fn on_wait_stopped(&mut self, out: RunSender) {
+        let approvals = &mut self.state.approvals;
+        let about_project = approvals.is_asked_by(&ApprovalRequester::Startup);
+        let closed = approvals.on(ApprovalEvent::TurnOver, SystemTime::now());
+        self.run_effects(closed, &out);
+        if about_project {
+            self.set_up_without_project(out);
+        } else {
+            out.send(Notice::note("stopped waiting"));
+        }
+        self.free_floor();
     }
 
     /// Ends the active job; the suspended cell or the queue goes on.
@@ -384,7 +443,7 @@ impl Session {
         if self.state.scheduler.resume() {
             return self.resume_cell();
         }
-        self.free_floor(None);
+        self.free_floor();
     }
 
     /// Interrupts the running code in any runtime; returns a notice where that cannot be done.

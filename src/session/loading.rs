@@ -18,7 +18,7 @@ use crate::notebook::{
 use crate::record::RecordHandle;
 use crate::report::Report;
 use crate::runtime::SourceLocation;
-use crate::session::effect::{Effect, emit};
+use crate::session::effect::{Effect, Found, emit};
 use crate::session::events::{Notice, report_notice};
 use crate::session::replay::{Replay, ReplayPurpose, ReplayStep, last_code};
 use crate::session::run::RunSender;
@@ -134,11 +134,11 @@ fn replay_effects(loaded: LoadedFile, loading: &LoadRequest, last_code: u32) -> 
         quiet: false,
     };
     let purpose = ReplayPurpose::File { said };
-    effects.push(Effect::Replay {
+    effects.push(Effect::found(Found::Replay {
         replay,
         last_code,
         purpose,
-    });
+    }));
     effects
 }
 

@@ -22,7 +22,6 @@ mod deps;
 mod dispatch;
 mod editor;
 mod effect;
-mod event;
 mod event_loop;
 mod events;
 mod exact_log;

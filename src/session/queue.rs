@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::session::event::Event;
+use crate::session::effect::Event;
 
 #[derive(Default)]
 pub(super) struct EventQueue {

@@ -8,6 +8,8 @@
 //!
 //! Absent on purpose: where steps come from (a notebook, a record) and how they are shown.
 
+mod steps;
+
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
@@ -21,40 +23,12 @@ use crate::runtime::{DarkRendering, Ending, Execute, SourceLocation};
 use crate::session::cell::{CellOrigin, CellResult, CellRun};
 use crate::session::events::{BeginEvent, EndEvent, RunKind, TextEvent};
 use crate::session::numbering::Numbering;
-use crate::session::outputs::Outputs;
 use crate::session::replay_summary::{ReplayStop, ReplaySummary};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimePeer;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replay {
-    /// Its source, for messages: `startup.ipynb`, `session 43`.
-    pub name: String,
-    pub steps: Vec<ReplayStep>,
-    /// Only the output of a cell that fails is shown.
-    pub quiet: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReplayStep {
-    Cell {
-        source: String,
-        /// The In number of a recorded cell, which keeps it and is not recorded again. `None`: the cell takes the
-        /// next number and is recorded as if typed.
-        again: Option<u32>,
-        /// The position in a script.
-        place: Option<SourceLocation>,
-        metadata: Map<String, Value>,
-    },
-    /// Adds an exchange to the conversation: takes the next number, sends nothing.
-    Prompt {
-        prompt: String,
-        response: String,
-        /// The last code line before it; `None` for the last one of this session.
-        after: Option<u32>,
-        metadata: Map<String, Value>,
-    },
-}
+pub(super) use steps::ReplayPurpose;
+pub use steps::{Replay, ReplayStep};
 
 #[derive(Debug)]
 pub(super) struct ReplayRun {
@@ -67,17 +41,6 @@ pub(super) struct ReplayRun {
     purpose: ReplayPurpose,
     so_far: ReplaySummary,
     out: RunSender,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ReplayPurpose {
-    /// Recorded cells run again.
-    Again {
-        /// Afterwards every recorded cell has run in this interpreter.
-        all: bool,
-    },
-    /// The steps of a file; unless empty, `said` replaces the summary when all went well.
-    File { said: String },
 }
 
 impl ReplayRun {
@@ -185,7 +148,6 @@ pub(super) struct ReplayContext<'a> {
     pub numbering: &'a mut Numbering,
     pub record: &'a RecordHandle,
     pub runtime: &'a mut RuntimePeer,
-    pub outputs: &'a Outputs,
     pub dark: DarkRendering,
 }
 
@@ -253,7 +215,7 @@ impl ReplayRun {
             line,
             recorded: again.is_none(),
         };
-        let mut run = CellRun::new(id, origin, self.out.clone(), context.outputs.clone());
+        let mut run = CellRun::new(id, origin, self.out.clone());
         if self.quiet {
             run.show_only_on_error();
         }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::record::RecordHandle;
 use crate::runtime::{RecordLocation, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest};
 use crate::session::cell::CellProgress;
-use crate::session::event::Event;
+use crate::session::effect::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
 use crate::session::handle::{Command, Query};
@@ -160,7 +160,8 @@ impl Session {
         let id = event.request();
         if let Some(cell) = id.and_then(|id| self.state.scheduler.cell(role, id)) {
             let (id, line) = (cell.id, cell.line());
-            let step = cell.on(event, &self.io.record);
+            let (effects, step) = cell.on(event, &self.io.outputs);
+            self.carry_out(effects);
             if let (CellProgress::Ended(_), Some(line), RuntimeRole::User) = (&step, line, role) {
                 self.state.ended_cells.insert(id, line);
             }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::runtime::{Death, Execute, RuntimeEvent};
 use crate::session::Submission;
 use crate::session::cell::CellOrigin;
-use crate::session::event::Event;
+use crate::session::effect::{CellStart, Event};
 use crate::session::event_loop::Session;
 use crate::session::events::{BeginEvent, CellEvent, Notice, RunKind};
 use crate::session::run::RunSender;
@@ -36,7 +36,15 @@ impl Session {
         let stops = given.stop_on_error;
         match given.store_history {
             true => self.run_recorded(RuntimeRole::Shell, execute, line, stops, &out),
-            false => self.run_cell(RuntimeRole::Shell, execute, CellOrigin::Private, stops, out),
+            false => {
+                let start = CellStart {
+                    role: RuntimeRole::Shell,
+                    execute,
+                    origin: CellOrigin::Private,
+                    stops,
+                };
+                self.run_cell(start, out);
+            }
         }
     }
 

@@ -10,8 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::runtime::{RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, VariablesRequest};
 use crate::session::SessionEnd;
-use crate::session::effect::Effect;
-use crate::session::event::Event;
+use crate::session::effect::{Effect, Event};
 use crate::session::event_loop::Session;
 use crate::session::events::{CellEvent, Notice};
 use crate::session::handle::Command;

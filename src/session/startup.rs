@@ -8,8 +8,7 @@ use crate::runtime::{RuntimeRequest, SavedVariables, StartupFile, StartupPlan, V
 use crate::session::approvals::ApprovalRequester;
 use crate::session::cell::{CellOrigin, CellRun};
 use crate::session::deps::StartupFiles;
-use crate::session::effect::Effect;
-use crate::session::event::Event;
+use crate::session::effect::{Effect, Event, Found};
 use crate::session::event_loop::Session;
 use crate::session::events::Notice;
 use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
@@ -32,7 +31,7 @@ impl Session {
         let found = self.state.skill_registry.ready();
         self.await_effects(&out, async move {
             found.await;
-            vec![Effect::SetUp]
+            vec![Effect::found(Found::StartupAnswers)]
         });
     }
 
@@ -141,12 +140,7 @@ impl Session {
         }
         let request = RuntimeRequest::Startup(Box::new(wanted));
         let id = self.io.runtimes.user.get().submit(request);
-        let run = CellRun::new(
-            id,
-            CellOrigin::Startup,
-            out.clone(),
-            self.io.outputs.clone(),
-        );
+        let run = CellRun::new(id, CellOrigin::Startup, out.clone());
         let cell = CellJob::new(run, None);
         self.state
             .scheduler

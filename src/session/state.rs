@@ -8,6 +8,7 @@ use crate::markdown::Background;
 use crate::runtime::RequestId;
 use crate::session::approvals::ApprovalQueue;
 use crate::session::deps::StartupFiles;
+use crate::session::effect::{Effect, To};
 use crate::session::events::Notice;
 use crate::session::external_calls::ExternalCalls;
 use crate::session::host_calls::{AgentHostCalls, CellHostCalls};
@@ -45,6 +46,18 @@ pub(super) struct SessionState {
 }
 
 impl SessionState {
+    /// Puts streams in the place of names, `out` for the job's; `None` for an effect that is for nobody.
+    pub(super) fn bind(&self, mut effect: Effect, out: &RunSender) -> Option<Effect> {
+        if let Some(to) = effect.to_mut() {
+            match to {
+                To::Job => *to = To::Run(out.clone()),
+                To::Caller => *to = To::Run(self.scheduler.caller_out()?.clone()),
+                To::Run(_) => {}
+            }
+        }
+        Some(effect)
+    }
+
     /// Returns the stream of the active job, else the background.
     pub(super) fn out_or_background(&self) -> &RunSender {
         self.scheduler.out().unwrap_or(&self.background)

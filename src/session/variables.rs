@@ -9,7 +9,7 @@ use tokio::sync::oneshot::Receiver;
 
 use crate::record::RecordHandle;
 use crate::runtime::{RuntimeReply, SavedVariables};
-use crate::session::effect::{Effect, emit};
+use crate::session::effect::{Effect, Found, emit};
 use crate::session::events::Notice;
 use crate::text::escape::visible;
 use crate::text::{bytes_in_words, counted, cut};
@@ -50,7 +50,7 @@ pub(super) async fn offer_listed(
 ) -> Vec<Effect> {
     let mut effects = match told.await {
         Ok(RuntimeReply::Variables(kept)) if !kept.rows.is_empty() => {
-            return vec![Effect::OfferVariables { kept, file }];
+            return vec![Effect::found(Found::Variables { kept, file })];
         }
         Ok(RuntimeReply::Failed(why)) => emit(Notice::warning(without_kind(&why))),
         _ => Vec::new(),
@@ -76,7 +76,7 @@ pub(super) async fn report_restored(
 /// Reports which names of the session's cells the interpreter lacks.
 pub(super) async fn find_missing(record: RecordHandle) -> Vec<Effect> {
     let (cells, beside) = (record.cells().await, false);
-    vec![Effect::FindMissingNames { cells, beside }]
+    vec![Effect::found(Found::RecordedCells { cells, beside })]
 }
 
 /// Returns the notice at the end; `None` where there was nothing to keep.

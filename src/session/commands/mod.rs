@@ -18,22 +18,23 @@ use std::time::Instant;
 use crate::config::{AgentChoice, Choices, RunCells};
 use crate::magics::{MagicContext, MagicEffect, format_session_value};
 use crate::record::{RecordedCell, SessionTail, SwitchedSession};
-use crate::runtime::RuntimeRequest;
+use crate::runtime::{CheckpointRequest, RuntimeRequest};
+use crate::session::approvals::ApprovalRequester;
 use crate::session::editor::{EditorRequest, SessionPick};
-use crate::session::effect::{Effect, StepResult, emit};
-use crate::session::event::Event;
+use crate::session::effect::{Effect, Event, Found, To, emit};
 use crate::session::event_loop::Session;
 use crate::session::events::{Notice, TextEvent, report_notice};
 use crate::session::handle::Command;
 use crate::session::ids::JobId;
 use crate::session::loading::{self, LoadRequest, with_suffix};
 use crate::session::prompt::{Preview, Prompt};
+use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::session::replay::{ReplayPurpose, ReplayRun};
 use crate::session::resume::{self, MissingNames};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
 use crate::session::scheduler::ActiveJob;
-use crate::session::undo::{SteppedLines, UndoFollowUp};
+use crate::session::undo::{UndoFollowUp, UndoRequest};
 use crate::session::variables;
 
 pub(super) use agent::model_names;
@@ -103,7 +104,7 @@ impl Session {
                 let agent = self.io.agent.get();
                 match agent::choose_option(agent, &self.state.turns.profile, name, value) {
                     Ok(chosen) => self.await_effects(out, chosen),
-                    Err(told) => self.raise(Event::Effects(told, out.clone())),
+                    Err(told) => self.run_effects(told, out),
                 }
             }
             MagicEffect::ApplyChoices(choices) => self.choose(*choices),
@@ -179,7 +180,9 @@ impl Session {
                 let found = self.state.skill_registry.ready();
                 self.await_effects(out, async move {
                     found.await;
-                    vec![Effect::ListSkills(Box::new(record.dialog().await))]
+                    vec![Effect::found(Found::Skills(Box::new(
+                        record.dialog().await,
+                    )))]
                 });
             }
             MagicEffect::ShowUsage => {
@@ -194,9 +197,8 @@ impl Session {
                 let cwd = self.state.cwd.clone();
                 self.await_effects(out, async move {
                     let current = record.session().await.map_or(0, |start| start.number);
-                    vec![Effect::RequestEditor(EditorRequest::PickSession(
-                        SessionPick { current, cwd },
-                    ))]
+                    let pick = EditorRequest::PickSession(SessionPick { current, cwd });
+                    vec![Effect::RequestEditor(To::Job, pick)]
                 });
             }
             MagicEffect::Resume(wanted) => {
@@ -276,19 +278,6 @@ impl Session {
         self.io.runtimes.user.keep_checkpoints(most);
     }
 
-    /// Records that the interpreter stepped back before some cells, or forward after them.
-    fn on_stepped(&mut self, moved: StepResult) {
-        self.io.runtimes.user.is_another();
-        if let Some(cwd) = moved.cwd {
-            self.goes_to(RuntimeRole::User, cwd);
-        }
-        let SteppedLines { here, elsewhere } = moved.over;
-        self.io.record.step_over(None, here, moved.back);
-        for (session, lines) in elsewhere {
-            self.io.record.step_over(Some(session), lines, moved.back);
-        }
-    }
-
     /// As [`Session::await_effects`], with `holder` as the active job.
     pub(in crate::session) fn await_effects_as(
         &mut self,
@@ -315,61 +304,46 @@ impl Session {
         }
     }
 
-    pub(super) fn run_effects(&mut self, effects: Vec<Effect>, out: &RunSender) {
-        for effect in effects {
-            match effect {
-                Effect::Emit(event) => out.send(event),
-                Effect::SetUp => self.set_up_with_project(out.clone()),
-                Effect::Stepped(moved) => self.on_stepped(*moved),
-                Effect::RequestEditor(wish) => self.io.shared.editor.request(wish, out),
-                Effect::Hide { lines, hidden } => self.io.record.hide(lines, hidden),
-                Effect::Undo(taken) => self.undo(taken, out),
-                Effect::OfferStepBack(taken) => self.offer_step_back(taken, out),
-                Effect::Resend { line, text } => self.resend(line, text, out),
-                Effect::BeginInput(submission) => self.begin_now(*submission, out.clone()),
-                Effect::ListSkills(dialog) => {
-                    self.state.skill_registry.scan_conversation(&dialog);
-                    out.send(TextEvent::Text(self.state.skill_registry.listing()));
-                }
-                Effect::ApplySetting { name, value } => {
-                    match settings::in_force(&self.state.choices, name, &value) {
-                        None => out.send(Notice::note("it applies from the next start")),
-                        Some(choices) if name == "agent" => {
-                            self.use_agent(choices.agent, out);
-                        }
-                        Some(choices) => self.choose(choices),
+    /// Goes on with what a command's wait has found.
+    pub(super) fn on_found(&mut self, found: Found, out: &RunSender) {
+        match found {
+            Found::StartupAnswers => self.set_up_with_project(out.clone()),
+            Found::Undo(taken) => self.undo(taken, out),
+            Found::StepBackPossible(taken) => self.offer_step_back(taken, out),
+            Found::Resend { line, text } => self.resend(line, text, out),
+            Found::Input(submission) => self.begin_now(*submission, out.clone()),
+            Found::Skills(dialog) => {
+                self.state.skill_registry.scan_conversation(&dialog);
+                out.send(TextEvent::Text(self.state.skill_registry.listing()));
+            }
+            Found::Setting { name, value } => {
+                match settings::in_force(&self.state.choices, name, &value) {
+                    None => out.send(Notice::note("it applies from the next start")),
+                    Some(choices) if name == "agent" => {
+                        self.use_agent(choices.agent, out);
                     }
-                }
-                Effect::RunCell {
-                    role,
-                    execute,
-                    origin,
-                    stops,
-                } => self.run_cell(role, *execute, origin, stops, out.clone()),
-                Effect::Replay {
-                    replay,
-                    last_code,
-                    purpose,
-                } => {
-                    if matches!(purpose, ReplayPurpose::File { .. }) {
-                        // All its steps take numbers: publish the next input's number at once, assuming that all
-                        // goes well.
-                        self.state.numbering.expect(replay.steps.len());
-                    }
-                    let run = ReplayRun::new(replay, last_code, purpose, out.clone());
-                    self.continue_replay(run.into());
-                }
-                Effect::OpenNotebook(open) => self.io.workbook.opens(*open),
-                Effect::EditCell(brought) => self.io.workbook.brings(brought),
-                Effect::OfferVariables { kept, file } => self.offer_variables(kept, file, out),
-                Effect::SwitchSession(found) => self.switch_session(*found, out),
-                Effect::OptionChosen { option, value } => {
-                    self.state.turns.profile.choose(&option, &value)
-                }
-                Effect::FindMissingNames { cells, beside } => {
-                    self.find_missing_names(cells, beside, out)
+                    Some(choices) => self.choose(choices),
                 }
             }
+            Found::Cell(start) => self.run_cell(*start, out.clone()),
+            Found::Directory(place) => self.goes_to(RuntimeRole::User, place),
+            Found::Replay {
+                replay,
+                last_code,
+                purpose,
+            } => {
+                if matches!(purpose, ReplayPurpose::File { .. }) {
+                    // All its steps take numbers: publish the next input's number at once, assuming that all
+                    // goes well.
+                    self.state.numbering.expect(replay.steps.len());
+                }
+                let run = ReplayRun::new(replay, last_code, purpose, out.clone());
+                self.continue_replay(run.into());
+            }
+            Found::Variables { kept, file } => self.offer_variables(kept, file, out),
+            Found::Session(found) => self.switch_session(*found, out),
+            Found::Option { option, value } => self.state.turns.profile.choose(&option, &value),
+            Found::RecordedCells { cells, beside } => self.find_missing_names(cells, beside, out),
         }
     }
 
@@ -448,6 +422,61 @@ impl Session {
             other.into_iter().for_each(|notice| out.send(notice));
         }
         self.bring_back(out);
+    }
+
+    /// Undoes an exchange that has run cells, after asking the interpreter whether it can step back over them.
+    fn undo(&mut self, request: UndoRequest, out: &RunSender) {
+        let request = request.since(self.state.numbering.gone_before());
+        if request.over.is_empty() || !self.io.runtimes.user.is_up() {
+            let effects = undo::remove_exchange(&request);
+            return self.run_effects(effects, out);
+        }
+        let told = self.ask_for(RuntimeRequest::Checkpoints(CheckpointRequest::List));
+        self.await_effects(
+            out,
+            undo::on_checkpoints(told, self.state.step_log.sessions.clone(), request),
+        );
+    }
+
+    /// Asks the user whether the interpreter steps back as well.
+    fn offer_step_back(&mut self, request: UndoRequest, out: &RunSender) {
+        if !self.io.deps.asks {
+            let effects = undo::remove_exchange_only(&request, &undo::nobody_to_ask(&request));
+            return self.run_effects(effects, out);
+        }
+        self.state
+            .scheduler
+            .start(ActiveJob::Command { firm: false }, out.clone());
+        let about = QuestionSubject::StepBack {
+            exchange: request.line,
+            over: request.over.clone(),
+        };
+        self.ask_user(about, ApprovalRequester::Undo(request));
+    }
+
+    pub(in crate::session) fn on_step_back_answer(&mut self, request: UndoRequest, reply: &Reply) {
+        let Some(out) = self.state.scheduler.out().cloned() else {
+            return;
+        };
+        self.state.scheduler.release();
+        let why = match reply {
+            Reply::Chosen(QuestionChoice::Once) => {
+                let wish = self.state.step_log.sessions.back(request.first());
+                let told = self.ask_for(RuntimeRequest::Checkpoints(wish));
+                let done = undo::on_stepped(
+                    told,
+                    wish,
+                    self.io.record.clone(),
+                    self.state.step_log.sessions.clone(),
+                    request,
+                );
+                return self.await_effects_as(ActiveJob::Command { firm: true }, &out, done);
+            }
+            Reply::Declined => undo::nobody_to_ask(&request),
+            _ => String::new(),
+        };
+        self.run_effects(undo::remove_exchange_only(&request, &why), &out);
+        self.raise(Event::Advance);
     }
 
     fn find_missing_names(&mut self, cells: Vec<RecordedCell>, beside: bool, out: &RunSender) {

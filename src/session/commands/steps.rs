@@ -14,7 +14,7 @@ use crate::dialog::Dialog;
 use crate::magics::StepRequest;
 use crate::record::RecordHandle;
 use crate::runtime::{CellStep, CheckpointRequest, CheckpointStep, Checkpoints, RuntimeReply};
-use crate::session::effect::{Effect, StepResult, emit, warn};
+use crate::session::effect::{Effect, Found, RecordWrite, emit, warn};
 use crate::session::events::{Notice, TextEvent};
 use crate::session::undo::{InterpreterSessions, SteppedLines, in_words};
 use crate::text::{age_in_words, aligned, bytes_in_words};
@@ -63,13 +63,22 @@ async fn on_stepped(
         true => mention_note(&record.dialog().await, &over.here, leaves),
         false => None,
     };
-    let mut effects = emit(TextEvent::Text(said(&stepped, back, &over, sessions)));
-    let moved = StepResult {
-        cwd: stepped.cwd.clone().map(PathBuf::from),
-        over,
-        back,
-    };
-    effects.insert(0, Effect::Stepped(Box::new(moved)));
+    let said = TextEvent::Text(said(&stepped, back, &over, sessions));
+    let lines = std::iter::once((None, over.here));
+    let lines = lines.chain(
+        over.elsewhere
+            .into_iter()
+            .map(|(it, lines)| (Some(it), lines)),
+    );
+    let mut effects = vec![Effect::InterpreterMoved];
+    effects.extend(lines.map(|(session, lines)| {
+        Effect::Record(RecordWrite::StepOver {
+            session,
+            lines,
+            over: back,
+        })
+    }));
+    effects.push(Effect::show(said));
     effects.extend(
         telling
             .into_iter()
@@ -79,12 +88,14 @@ async fn on_stepped(
         effects.extend(
             stays(&stepped)
                 .into_iter()
-                .map(|line| Effect::Emit(Notice::note(line).into())),
+                .map(|line| Effect::show(Notice::note(line))),
         );
         if stepped.there.rows.len() > 1 {
             effects.extend(emit(TextEvent::Text(listed(&stepped.there, sessions))));
         }
     }
+    let place = stepped.cwd.map(PathBuf::from);
+    effects.extend(place.map(|place| Effect::found(Found::Directory(place))));
     effects
 }
 

@@ -10,7 +10,7 @@ use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
 use crate::dialog::{call_line, tool_line};
 use crate::input::prompt_source;
 use crate::runtime::{HostCall, HostReply, HostRequest, RequestId, RuntimeRequest};
-use crate::session::event::Event;
+use crate::session::effect::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
 use crate::session::host_calls::schema_error;

@@ -18,7 +18,7 @@ use crate::runtime::{
 };
 use crate::schema::{self, AnswerSchema};
 use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
-use crate::session::event::Event;
+use crate::session::effect::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, Notice};
 use crate::session::handle::Command;

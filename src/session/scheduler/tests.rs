@@ -5,7 +5,6 @@ use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending};
 use crate::session::cell::CellOrigin;
 use crate::session::events::{EndEvent, SessionEvent};
-use crate::session::outputs::Outputs;
 use crate::session::replay::{ReplayPurpose, ReplayStep};
 use crate::session::replay_summary::{ReplayStop, ReplaySummary};
 use crate::session::run::{NextEvent, Run, stream};
@@ -25,8 +24,7 @@ fn result(ending: Ending) -> CellResult {
 }
 
 fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> ActiveJob {
-    let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
-    let run = CellRun::new(RequestId(1), CellOrigin::User(1), out.clone(), outputs);
+    let run = CellRun::new(RequestId(1), CellOrigin::User(1), out.clone());
     ActiveJob::Cell(Box::new(CellJob::new(run, replay)))
 }
 
@@ -46,15 +44,15 @@ fn replay(out: RunSender) -> Box<ReplayRun> {
     Box::new(ReplayRun::new(replay, 0, purpose, out))
 }
 
-fn word(action: &SchedulerEffect) -> &'static str {
-    match action {
-        SchedulerEffect::Interrupt => "interrupt",
-        SchedulerEffect::StopPrompt => "stop prompt",
-        SchedulerEffect::StopCall => "stop call",
-        SchedulerEffect::StoppedWaiting(_) => "stopped waiting",
-        SchedulerEffect::NotRun(_) => "not run",
-        SchedulerEffect::Free(None) => "free",
-        SchedulerEffect::Free(Some(_)) => "go on",
+fn word(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Interrupt { .. } => "interrupt",
+        Effect::Raise(Event::Prompt(PromptEvent::Interrupted)) => "stop prompt",
+        Effect::Raise(Event::CallStopped) => "stop call",
+        Effect::Raise(Event::WaitStopped(_)) => "stopped waiting",
+        Effect::Raise(Event::Free) => "free",
+        Effect::Emit(To::Run(_), SessionEvent::End(EndEvent::NotRun)) => "not run",
+        _ => "other",
     }
 }
 
@@ -69,6 +67,9 @@ fn told(
     let mut words = Vec::new();
     for event in events {
         words.extend(scheduler.on(event).iter().map(word));
+        if scheduler.take_replay().is_some() {
+            words.push("go on");
+        }
     }
     (words, scheduler.active().is_some())
 }
@@ -83,13 +84,13 @@ fn what_happens_to_each_holder() {
     use SchedulerEvent::{CellDied, CellEnded, DeathTold, Interrupted, Skipped};
     for (holder, events, expected, held) in [
         (one(), vec![CellEnded(&ok)], vec!["free"], false),
-        (step(), vec![CellEnded(&ok)], vec!["go on"], false),
+        (step(), vec![CellEnded(&ok)], vec!["free", "go on"], false),
         (one(), vec![CellDied(&died)], vec![], true),
         (one(), vec![CellDied(&died), DeathTold], vec!["free"], false),
         (
             step(),
             vec![CellDied(&died), DeathTold],
-            vec!["go on"],
+            vec!["free", "go on"],
             false,
         ),
         // The death of an interpreter unrelated to the cell ends nothing.
@@ -99,7 +100,7 @@ fn what_happens_to_each_holder() {
         (
             step(),
             vec![Skipped, CellEnded(&ok)],
-            vec!["interrupt", "go on"],
+            vec!["interrupt", "free", "go on"],
             false,
         ),
         (
@@ -188,11 +189,8 @@ fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
         };
         before.map(|event| scheduler.on(event));
         let ended = result(ending.clone());
-        let mut actions = scheduler.on(SchedulerEvent::CellEnded(&ended));
-        let Some(SchedulerEffect::Free(Some(left))) = actions.pop() else {
-            panic!("the replay is handed on");
-        };
-        held = left;
+        scheduler.on(SchedulerEvent::CellEnded(&ended));
+        held = scheduler.take_replay().expect("the replay is handed on");
     }
     assert!(held.next().is_none(), "a step is left");
     assert!(!held.end());

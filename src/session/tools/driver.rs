@@ -15,7 +15,7 @@ use crate::config::KernelMode;
 use crate::runtime::{BranchRequest, Execute, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
 use crate::session::cell::{CellOrigin, CellProgress, CellResult, CellRun};
-use crate::session::event::Event;
+use crate::session::effect::Event;
 use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, BeginEvent, TextEvent};
 use crate::session::handle::Command;
@@ -283,7 +283,7 @@ impl Session {
             return self.raise(Event::Tool(ToolCaller::Turn, none));
         };
         let id = runtime.execute(execute);
-        let run = CellRun::new(id, whose, out, self.io.outputs.clone()).on_runtime_of(role);
+        let run = CellRun::new(id, whose, out).on_runtime_of(role);
         self.state
             .tool_runner
             .code_started(line.unwrap_or(0), Box::new(run));
@@ -305,7 +305,8 @@ impl Session {
             _ => None,
         };
         let ended = (run.id, run.line());
-        let step = run.on(event, &self.io.record);
+        let (effects, step) = run.on(event, &self.io.outputs);
+        self.carry_out(effects);
         if let (CellProgress::Ended(_), (id, Some(line))) = (&step, ended) {
             self.state.ended_cells.insert(id, line);
         }
