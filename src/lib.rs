@@ -51,7 +51,7 @@
 //!   requester. Where nobody can be asked, the answer is the one that changes nothing.
 //!
 //! An event goes to the machine that owns it; the loop carries out the effects that the machine returns. What one
-//! machine wants of another is an event, too (`session/event.rs`), in a queue that is empty before the loop waits for
+//! machine wants of another is an event, too (`session/effect.rs`), in a queue that is empty before the loop waits for
 //! anything (`session/queue.rs`). Runtimes have roles: the user's, the session's shell (the interpreter follows its
 //! directory), and the agent's own. Functions of the user run in the user's runtime. Requests that only a line editor
 //! can serve are a stream of their own, [`session::EditorRequests`].
@@ -73,10 +73,11 @@
 //!   `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, which records it (`record`)
 //!   and publishes events; `terminal/run_view.rs` and `display/` show them.
 //! - **A prompt**: as above to `session/dispatch.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs`
-//!   builds the request from the record (`dialog/context.rs`), `session/agent_turns.rs` carries out its effects;
-//!   `agent/codex/driver.rs` or `agent/acp/driver.rs` speaks to the agent; `session/prompt/turn.rs` takes its events,
+//!   builds the request from the record (`dialog/context.rs`), `session/io.rs` carries out its effects;
+//!   `agent/codex/driver.rs` or `agent/acp/driver.rs` speaks to the agent; its events come through `session/route.rs` to
+//!   `session/prompt/turn.rs`,
 //!   `display/answer.rs` renders the answer (`markdown`).
-//! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` and `session/agent_turns.rs` to
+//! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` and `session/event_loop.rs` to
 //!   `session/tools/mod.rs`; `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the
 //!   code (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
 //! - **`execute_request`**: `jupyter/server.rs` receives, `kernel/channels.rs` queues, `kernel/handler.rs` takes it,

@@ -9,19 +9,26 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
+use crate::agent::{AgentReply, ToolCall, TurnId, TurnRequest, Usage};
 use crate::dialog::Dialog;
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
-use crate::record::{CellStatus, RecordedCell, RecordedDecision, SessionTail, SwitchedSession};
-use crate::runtime::{Execute, HostRequest, RuntimeEvent, SavedVariables};
+use crate::record::{
+    CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
+    SessionTail, SwitchedSession,
+};
+use crate::runtime::{
+    Execute, HostRequest, RuntimeEvent, RuntimeReply, RuntimeRequest, SavedVariables,
+};
 use crate::session::Submission;
 use crate::session::approvals::ApprovalRequester;
 use crate::session::cell::CellOrigin;
 use crate::session::editor::EditorRequest;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::ids::{CallId, JobId, ToolCaller};
+use crate::session::peers::RuntimeRequester;
 use crate::session::prompt::PromptEvent;
-use crate::session::question::Reply;
+use crate::session::question::{QuestionSubject, Reply};
 use crate::session::replay::{Replay, ReplayPurpose};
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
@@ -44,6 +51,28 @@ pub(in crate::session) enum Effect {
     Emit(To, SessionEvent),
     RequestEditor(To, EditorRequest),
     Record(RecordWrite),
+    /// Write long outputs that are not in files yet.
+    SaveOutputs(To),
+    /// Write the exchange to the exact log.
+    LogExchange {
+        sent: String,
+        stored: String,
+        session: i64,
+        to: To,
+    },
+    /// Something may have changed that decides which tools there are.
+    ToolsChanged,
+    /// Ask the user's runtime; [`Event::RuntimeReplied`] or its own reply follows.
+    AskRuntime(RuntimeRequest, RuntimeRequester),
+    /// Give the user's code the last prompt and its answer.
+    PublishExchange {
+        prompt: String,
+        response: String,
+    },
+    /// [`Event::TurnStarted`] follows.
+    StartTurn(JobId, Box<TurnRequest>),
+    ReplyToAgent(TurnId, AgentReply),
+    CancelTurn(TurnId),
     /// Interrupt the code that runs there; where that cannot be done, a notice says so.
     Interrupt {
         role: RuntimeRole,
@@ -73,6 +102,26 @@ pub(in crate::session) enum RecordWrite {
         over: bool,
     },
     Decision(RecordedDecision),
+    /// An exchange begins; `Answer` and `EndTurn` are about the last one that has begun.
+    BeginTurn(PromptStart),
+    /// The answer so far, in its stored form.
+    Answer(String),
+    EndTurn {
+        outcome: RecordedOutcome,
+        /// The answer in its stored form.
+        stored: String,
+        usage: Option<Usage>,
+    },
+    /// The answer to this prompt holds the output of these cells, so that they are no context for later prompts while
+    /// the exchange is part of the conversation.
+    InAnswer {
+        cells: Vec<u32>,
+        prompt: u32,
+    },
+    Thread {
+        agent: String,
+        thread: Option<RecordedThread>,
+    },
 }
 
 pub(in crate::session) struct RecordedOutput {
@@ -98,19 +147,27 @@ pub(in crate::session) enum Event {
     Free,
     /// No job is active, or a queued one has begun: begin the next.
     Advance,
-    /// For the active prompt.
-    Prompt(PromptEvent),
     /// For this prompt, while it is active.
-    PromptOf(JobId, PromptEvent),
+    Prompt(JobId, PromptEvent),
+    TurnStarted(JobId, TurnId),
+    /// The turn of the active prompt is over: stop what runs for it; [`PromptEvent::ToolsStopped`] follows.
+    TurnOver,
+    /// The active prompt is over.
+    JobOver,
+    RuntimeReplied(RuntimeRequester, RuntimeReply),
+    /// The agent calls a tool that its turn offers.
+    ToolCalled(ToolCall),
+    /// Interrupt the tool of the turn, if it runs code.
+    ToolInterrupted,
     /// For the active call of this caller.
     Tool(ToolCaller, ToolEvent),
     /// For this call, while it is active.
     ToolOf(CallId, ToolEvent),
-    ToolDone(ToolCaller, ToolReturn),
+    /// The result of a call, and the cells whose output it holds.
+    ToolDone(ToolCaller, ToolReturn, Vec<u32>),
     /// The active job, a call, is over.
     CallReturned(ToolReturn),
-    /// The result that the turn just got holds the output of these cells.
-    CellsReported(Vec<u32>),
+    Ask(QuestionSubject, ApprovalRequester),
     Replied(ApprovalRequester, Reply),
     /// The consequences of a reply are over: show the next question.
     NextQuestion,
@@ -196,6 +253,8 @@ impl Effect {
         match self {
             Effect::Emit(to, _)
             | Effect::RequestEditor(to, _)
+            | Effect::SaveOutputs(to)
+            | Effect::LogExchange { to, .. }
             | Effect::Interrupt { to, .. }
             | Effect::Raise(Event::Found(_, to)) => Some(to),
             _ => None,

@@ -20,7 +20,7 @@ use crate::session::events::{Notice, SessionEvent, report_notice};
 use crate::session::external_calls::ExternalCalls;
 use crate::session::handle::{Command, SessionHandle, Shared};
 use crate::session::host_calls::{AgentHostCalls, CellHostCalls};
-use crate::session::ids::ToolCaller;
+use crate::session::ids::{JobId, ToolCaller};
 use crate::session::io::SessionIo;
 use crate::session::kernels::Kernels;
 use crate::session::numbering::Numbering;
@@ -31,6 +31,7 @@ use crate::session::query::answer;
 use crate::session::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::session::queue::EventQueue;
 use crate::session::resume::began;
+use crate::session::route;
 use crate::session::run::{Run, RunSender, stream};
 use crate::session::runtimes::{RuntimePeer, Runtimes};
 use crate::session::scheduler::{ActiveJob, QueuedJob, Scheduler, SchedulerEvent};
@@ -210,10 +211,13 @@ impl Session {
                 },
                 Some(report) = reports.recv() => self.state.background.send(report_notice(&report)),
                 (role, event) = self.io.runtimes.next(), if keeps_up => self.on_runtime(role, event),
-                event = self.io.agent.next(), if keeps_up => self.on_agent(event),
+                event = self.io.agent.next(), if keeps_up => {
+                    let effects = route::on_agent(&mut self.state, event);
+                    self.carry_out(effects);
+                }
                 () = caught_up(out.as_ref(), &self.state.background), if !keeps_up => {}
                 () = at(look_at), if look_at.is_some() => {
-                    self.raise(Event::Prompt(PromptEvent::Tick));
+                    self.raise_prompt(PromptEvent::Tick);
                     self.raise(Event::Tool(ToolCaller::Turn, ToolEvent::DeadlineReached));
                     self.drain();
                     self.sweep_kernels();
@@ -225,6 +229,13 @@ impl Session {
     /// Queues an event; it is handled before those that wait already.
     pub(super) fn raise(&mut self, event: Event) {
         self.queue.raise(event);
+    }
+
+    /// Queues an event for the active prompt.
+    pub(super) fn raise_prompt(&mut self, event: PromptEvent) {
+        if let Some(job) = self.state.scheduler.ticket() {
+            self.raise(Event::Prompt(job, event));
+        }
     }
 
     /// Handles events until none is left.
@@ -242,17 +253,30 @@ impl Session {
             Event::Free => self.free_floor(),
             Event::DeathTold => self.on_scheduler(SchedulerEvent::DeathTold),
             Event::Advance => self.advance(),
-            Event::Prompt(event) => self.on_prompt(event),
-            Event::PromptOf(ticket, event) => self.on_prompt_of(ticket, event),
+            Event::Prompt(job, event) => self.on_prompt(job, event),
+            Event::TurnStarted(job, turn) => {
+                self.state.turns.running = Some(turn);
+                self.raise(Event::Prompt(job, PromptEvent::TurnStarted(turn)));
+            }
+            Event::TurnOver => self.on_turn_over(),
+            Event::JobOver => {
+                self.end_branch();
+                self.finish_current();
+            }
+            Event::RuntimeReplied(waiter, reply) => self.on_answer_for(waiter, reply),
+            Event::ToolCalled(call) => self.call_tool(call),
+            Event::ToolInterrupted => self.interrupt_tool(),
             Event::Tool(by, event) => self.on_tool_event(by, event),
             Event::ToolOf(call, event) => self.on_call_event(call, event),
-            Event::ToolDone(ToolCaller::Code, result) => self.on_agent_tool_return(result),
-            Event::ToolDone(ToolCaller::Turn, result) => match self.state.scheduler.active() {
-                Some(ActiveJob::Call { .. }) => self.on_call_return(result),
-                _ => self.on_prompt(PromptEvent::ToolReturned(result)),
-            },
+            Event::ToolDone(ToolCaller::Code, result, _) => self.on_agent_tool_return(result),
+            Event::ToolDone(ToolCaller::Turn, result, cells) => {
+                match self.state.scheduler.active() {
+                    Some(ActiveJob::Call { .. }) => self.on_call_return(result),
+                    _ => self.raise_prompt(PromptEvent::ToolReturned(result, cells)),
+                }
+            }
             Event::CallReturned(result) => self.on_call_return(result),
-            Event::CellsReported(cells) => self.record_reported_cells(&cells),
+            Event::Ask(about, asker) => self.ask_user(about, asker),
             Event::Replied(asker, reply) => self.on_reply(asker, reply),
             Event::NextQuestion => {
                 let next = self.state.approvals.next(SystemTime::now());
@@ -307,7 +331,11 @@ impl Session {
             }
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(ticket, dialog, attached) => {
-                self.on_read(ticket, dialog, attached);
+                if self.state.scheduler.is_current(ticket) {
+                    self.state.skill_registry.scan_conversation(&dialog);
+                    let read = PromptEvent::RecordRead(dialog, attached);
+                    self.raise(Event::Prompt(ticket, read));
+                }
             }
             Command::SkillsFound(skills) => {
                 // The list of skills goes at the end of the instructions, where a tool can load them.
@@ -353,6 +381,17 @@ impl Session {
             let _ = waiting.send(start.clone());
         }
         self.advance();
+    }
+
+    /// Forwards an event to this prompt; drops the event when the prompt is no longer active.
+    fn on_prompt(&mut self, job: JobId, event: PromptEvent) {
+        if self.state.scheduler.is_current(job) {
+            let state = &mut self.state;
+            let effects = self
+                .io
+                .with_context(|ctx| route::on_prompt(state, event, ctx));
+            self.carry_out(effects);
+        }
     }
 
     pub(super) fn on_scheduler(&mut self, event: SchedulerEvent<'_>) {
@@ -410,12 +449,12 @@ impl Session {
                 question, options, ..
             } => {
                 let answer = reply.for_agent(&options);
-                self.on_prompt(PromptEvent::AgentQuestionAnswered(question, answer));
+                self.raise_prompt(PromptEvent::AgentQuestionAnswered(question, answer));
             }
             ApprovalRequester::Tool(by) => self.on_tool_event(by, ToolEvent::UserReplied(reply)),
             ApprovalRequester::Prompt => {
                 let yes = reply == Reply::Chosen(QuestionChoice::Once);
-                self.on_prompt(PromptEvent::PictureQuestionAnswered(yes));
+                self.raise_prompt(PromptEvent::PictureQuestionAnswered(yes));
             }
             ApprovalRequester::Startup => self.on_project_answer(&reply),
             ApprovalRequester::Undo(request) => self.on_step_back_answer(request, &reply),

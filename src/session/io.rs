@@ -1,6 +1,8 @@
 //! What a session reaches: the runtimes, the agent, the record, its files, and the front-ends.
 
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::{Instant, SystemTime};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
@@ -8,8 +10,10 @@ use tokio::sync::oneshot;
 use crate::record::{RecordHandle, SessionStart, TurnKey};
 use crate::report::Report;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
+use crate::session::context::StepContext;
 use crate::session::deps::SessionDeps;
-use crate::session::effect::{Effect, RecordWrite, RecordedOutput, To};
+use crate::session::effect::{Effect, Event, RecordWrite, RecordedOutput, To};
+use crate::session::exact_log;
 use crate::session::handle::{Command, Shared};
 use crate::session::outputs::Outputs;
 use crate::session::peers::{AgentPeer, RuntimeRequester};
@@ -47,6 +51,19 @@ impl SessionIo {
         }
     }
 
+    /// Lends a step what it may read.
+    pub(super) fn with_context<T>(&mut self, step: impl FnOnce(&StepContext<'_>) -> T) -> T {
+        let agent = RefCell::new(&mut self.agent);
+        step(&StepContext {
+            now: Instant::now(),
+            at: SystemTime::now(),
+            user: &self.runtimes.user,
+            outputs: &self.outputs,
+            deps: &self.deps,
+            agent: &|| agent.borrow_mut().get().capabilities(),
+        })
+    }
+
     /// Carries out an effect whose streams are bound.
     pub(super) fn run(&mut self, effect: Effect, queue: &mut EventQueue) {
         match effect {
@@ -54,6 +71,30 @@ impl SessionIo {
             Effect::Emit(To::Run(out), event) => out.send(event),
             Effect::RequestEditor(To::Run(out), wish) => self.shared.editor.request(wish, &out),
             Effect::Record(write) => self.write(write),
+            Effect::SaveOutputs(To::Run(out)) => self.outputs.save(&out),
+            Effect::LogExchange {
+                sent,
+                stored,
+                session,
+                to: To::Run(out),
+            } => exact_log::append(self.deps.exact_log.clone(), session, &sent, &stored, out),
+            Effect::ToolsChanged => self.shared.changes.send_modify(|changes| *changes += 1),
+            Effect::AskRuntime(request, requester) => {
+                if let Some((requester, refused)) = self.runtimes.user.ask(request, requester) {
+                    queue.raise(Event::RuntimeReplied(requester, refused));
+                }
+            }
+            Effect::PublishExchange { prompt, response } => {
+                self.runtimes
+                    .user
+                    .set_last_exchange(Some((prompt, response)));
+            }
+            Effect::StartTurn(job, request) => {
+                let turn = self.agent.get().start(*request);
+                queue.raise(Event::TurnStarted(job, turn));
+            }
+            Effect::ReplyToAgent(turn, reply) => self.agent.get().reply(turn, reply),
+            Effect::CancelTurn(turn) => self.agent.get().cancel(turn),
             Effect::Interrupt { role, to } => {
                 let told = self.runtimes.of(role).and_then(RuntimePeer::interrupt);
                 if let (Some(notice), To::Run(out)) = (told, to) {
@@ -64,13 +105,18 @@ impl SessionIo {
             Effect::OpenNotebook(open) => self.workbook.opens(*open),
             Effect::EditCell(brought) => self.workbook.brings(brought),
             Effect::Emit(To::Job | To::Caller, _)
-            | Effect::RequestEditor(To::Job | To::Caller, _) => {
+            | Effect::RequestEditor(To::Job | To::Caller, _)
+            | Effect::SaveOutputs(To::Job | To::Caller)
+            | Effect::LogExchange {
+                to: To::Job | To::Caller,
+                ..
+            } => {
                 debug_assert!(false, "an effect that is not bound");
             }
         }
     }
 
-    fn write(&self, write: RecordWrite) {
+    fn write(&mut self, write: RecordWrite) {
         match write {
             RecordWrite::ShellExit { line, exit } => self.record.record_shell_exit(line, exit),
             RecordWrite::Output(output) => {
@@ -92,6 +138,27 @@ impl SessionIo {
                 over,
             } => self.record.step_over(session, lines, over),
             RecordWrite::Decision(decided) => self.record.record_decision(decided),
+            RecordWrite::BeginTurn(start) => self.turn = Some(self.record.begin_prompt(start)),
+            RecordWrite::Answer(stored) => {
+                if let Some(key) = self.turn {
+                    self.record.stream_answer(key, &stored);
+                }
+            }
+            RecordWrite::EndTurn {
+                outcome,
+                stored,
+                usage,
+            } => {
+                if let Some(key) = self.turn.take() {
+                    self.record.finish_prompt(key, outcome, &stored, usage);
+                }
+            }
+            RecordWrite::InAnswer { cells, prompt } => {
+                for cell in cells {
+                    self.record.mark_in_answer(cell, prompt);
+                }
+            }
+            RecordWrite::Thread { agent, thread } => self.record.set_thread(&agent, thread),
         }
     }
 }

@@ -5,19 +5,21 @@
 //! runtime gets it directly, the agent with the next event of the loop.
 //!
 //! The machines (`scheduler`, `approvals`, `kernels`, `host_calls`, `prompt`, `tools`, `numbering`) hold the state
-//! and know no channel; the files of `impl Session` (each `driver.rs`, `dispatch`, `commands`, `agent_turns`,
-//! `runtime_events`, `startup`, `shutdown`, `shell`) carry out their effects.
+//! (`state.rs`) and know no channel. They return effects (`effect.rs`), which `io.rs` carries out; what one machine
+//! wants of another is an event of the queue (`queue.rs`). Steps that join machines stand in `route.rs` and, as far as
+//! they still reach a peer themselves, in the files of `impl Session` (each `driver.rs`, `dispatch`, `commands`,
+//! `runtime_events`, `startup`, `shutdown`, `shell`).
 //!
 //! Absent on purpose: terminals, Codex, Python, SQL.
 
 mod agent_profile;
-mod agent_turns;
 mod answer_events;
 mod approvals;
 mod attachments;
 mod cell;
 mod clipboard;
 mod commands;
+mod context;
 mod deps;
 mod dispatch;
 mod editor;
@@ -46,6 +48,7 @@ mod queue;
 mod replay;
 mod replay_summary;
 mod resume;
+mod route;
 mod run;
 mod runtime_events;
 mod runtimes;

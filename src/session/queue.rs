@@ -27,7 +27,6 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::prompt::PromptEvent;
 
     #[test]
     fn consequences_come_before_what_waited() {
@@ -36,11 +35,11 @@ mod tests {
         queue.raise(Event::Advance);
         assert!(matches!(queue.pop(), Some(Event::NextQuestion)));
         queue.raise(Event::Interrupted);
-        queue.raise(Event::Prompt(PromptEvent::ToolsStopped));
+        queue.raise(Event::ToolInterrupted);
         assert!(matches!(queue.pop(), Some(Event::Interrupted)));
         queue.raise(Event::DeathTold);
         assert!(matches!(queue.pop(), Some(Event::DeathTold)));
-        assert!(matches!(queue.pop(), Some(Event::Prompt(_))));
+        assert!(matches!(queue.pop(), Some(Event::ToolInterrupted)));
         assert!(matches!(queue.pop(), Some(Event::Advance)));
         assert!(queue.pop().is_none());
     }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::record::RecordHandle;
 use crate::runtime::{RecordLocation, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest};
 use crate::session::cell::CellProgress;
-use crate::session::effect::Event;
+use crate::session::effect::{Effect, Event};
 use crate::session::event_loop::Session;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
 use crate::session::handle::{Command, Query};
@@ -100,9 +100,7 @@ impl Session {
 
     /// Sends a request of `waiter` to the user's runtime; a refusal is an answer, too.
     pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: RuntimeRequester) {
-        if let Some((waiter, refused)) = self.io.runtimes.user.ask(request, waiter) {
-            self.on_answer_for(waiter, refused);
-        }
+        self.carry_out(vec![Effect::AskRuntime(request, waiter)]);
     }
 
     /// Sends a request to the user's runtime; returns the receiver of its answer.
@@ -126,10 +124,9 @@ impl Session {
             RuntimeRequester::Tool(call) => {
                 self.raise(Event::ToolOf(call, ToolEvent::RuntimeAnswered(answer)))
             }
-            RuntimeRequester::Prompt(ticket) => self.raise(Event::PromptOf(
-                ticket,
-                PromptEvent::RuntimeAnswered(answer),
-            )),
+            RuntimeRequester::Prompt(ticket) => {
+                self.raise(Event::Prompt(ticket, PromptEvent::RuntimeAnswered(answer)))
+            }
         }
     }
 

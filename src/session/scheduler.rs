@@ -291,7 +291,12 @@ impl Scheduler {
     }
 
     pub(super) fn on(&mut self, event: SchedulerEvent<'_>) -> Vec<Effect> {
-        let Some(Job { holder, out, .. }) = &mut self.running else {
+        let Some(Job {
+            ticket,
+            holder,
+            out,
+        }) = &mut self.running
+        else {
             return Vec::new();
         };
         match (event, holder) {
@@ -320,7 +325,10 @@ impl Scheduler {
                 vec![interrupt(cell.run.role)]
             }
             (SchedulerEvent::Interrupted, ActiveJob::Prompt(_)) => {
-                vec![Effect::Raise(Event::Prompt(PromptEvent::Interrupted))]
+                vec![Effect::Raise(Event::Prompt(
+                    *ticket,
+                    PromptEvent::Interrupted,
+                ))]
             }
             (SchedulerEvent::Interrupted, ActiveJob::Call { stopped, .. }) => {
                 *stopped = true;

@@ -55,7 +55,7 @@ impl Session {
         // A stopped turn no longer waits for its code, and is recorded.
         self.state.tool_runner.abandon();
         self.end_all_kernels();
-        self.raise(Event::Prompt(PromptEvent::ToolsStopped));
+        self.raise_prompt(PromptEvent::ToolsStopped);
         self.drain();
         // A record that was locked at the start may have the number by now.
         if self.state.numbering.session() == 0 {

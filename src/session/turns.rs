@@ -20,8 +20,8 @@ pub(super) struct Turns {
     thread: Option<RecordedThread>,
     /// The thread was recorded by another process.
     thread_is_older: bool,
-    /// Missing capabilities that were reported to the user; each is reported once.
-    pub(super) reported_missing: HashSet<&'static str>,
+    /// What the user was warned of that this agent lacks; each is said once.
+    warned: HashSet<&'static str>,
     pub(super) profile: AgentProfile,
     pub(super) running: Option<TurnId>,
     /// A stopped turn the agent has not ended yet.
@@ -35,7 +35,7 @@ impl Turns {
             tool_instructions: String::new(),
             thread: None,
             thread_is_older: false,
-            reported_missing: HashSet::new(),
+            warned: HashSet::new(),
             profile: AgentProfile::default(),
             running: None,
             cancelling: None,
@@ -45,7 +45,7 @@ impl Turns {
     /// Forgets what belongs to the old agent: its recorded thread, and any turn that it has not ended.
     pub(super) fn agent_replaced(&mut self) {
         self.thread = None;
-        self.reported_missing.clear();
+        self.warned.clear();
         self.profile = AgentProfile::default();
         self.cancelling = None;
     }
@@ -73,7 +73,7 @@ impl Turns {
 
     /// Returns the parts of a request that do not come from the prompt.
     pub(super) fn context<'a>(
-        &'a self,
+        &'a mut self,
         mut able: AgentCapabilities,
         setup: &'a SessionDeps,
         choices: &'a Choices,
@@ -95,12 +95,15 @@ impl Turns {
             ),
             None => (Vec::new(), ""),
         };
+        // An agent may be unable to continue a thread of another process.
+        let thread = self.thread.as_ref();
         let commands = able.commands.then(|| self.profile.commands());
         RequestContext {
             instructions: format!("{}{tool_instructions}", self.instructions),
             choices,
             cwd: cwd.to_owned(),
-            thread: self.thread_for(&able),
+            thread: thread.filter(|_| able.resumes_threads || !self.thread_is_older),
+            warned: &mut self.warned,
             commands: commands.unwrap_or_default(),
             tools,
             own_server,
@@ -108,11 +111,5 @@ impl Turns {
             agent_is_busy: self.cancelling.is_some(),
             agent: able,
         }
-    }
-
-    /// Returns the thread that an agent with these capabilities may continue.
-    fn thread_for(&self, able: &AgentCapabilities) -> Option<&RecordedThread> {
-        let thread = self.thread.as_ref();
-        thread.filter(|_| able.resumes_threads || !self.thread_is_older)
     }
 }

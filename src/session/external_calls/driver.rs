@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::{ExternalCall, inside_id};
-use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
+use crate::agent::{AgentEvent, ToolCall};
 use crate::dialog::{call_line, tool_line};
 use crate::input::prompt_source;
 use crate::runtime::{HostCall, HostReply, HostRequest, RequestId, RuntimeRequest};
@@ -48,35 +48,7 @@ impl Session {
         call.id.clone_from(&id);
         self.state.external_calls.inside_calls.insert(id, out);
         let called = AgentEvent::ToolCalled { turn, call };
-        self.raise(Event::Prompt(PromptEvent::Agent(called)));
-    }
-
-    pub(in crate::session) fn set_offered_tools(&mut self, tools: &[ToolSpec]) {
-        self.state.external_calls.offered = tools.to_vec();
-        self.io.shared.changes.send_modify(|changes| *changes += 1);
-    }
-
-    /// Sends a reply of the turn to its caller; returns the reply when it is for the agent.
-    pub(in crate::session) fn route_reply(&mut self, reply: AgentReply) -> Option<AgentReply> {
-        let AgentReply::ToolResult {
-            call,
-            success,
-            content,
-        } = reply
-        else {
-            return Some(reply);
-        };
-        match self.state.external_calls.inside_calls.remove(&call) {
-            Some(out) => out.send(EndEvent::Call { content, success }),
-            None => {
-                return Some(AgentReply::ToolResult {
-                    call,
-                    success,
-                    content,
-                });
-            }
-        }
-        None
+        self.raise_prompt(PromptEvent::Agent(called));
     }
 
     pub(in crate::session) fn refuse_inside_calls(&mut self) {
@@ -92,7 +64,7 @@ impl Session {
             refused(&out, "cancelled");
             if let Some(turn) = self.state.turns.running {
                 let withdrawn = AgentEvent::RequestWithdrawn { turn, id: inside };
-                self.raise(Event::Prompt(PromptEvent::Agent(withdrawn)));
+                self.raise_prompt(PromptEvent::Agent(withdrawn));
             }
         } else if let Some(out) = self.state.scheduler.drop_call(id) {
             refused(&out, "cancelled");
@@ -155,10 +127,13 @@ impl Session {
             // The code of its tools was interrupted: nothing waits for it.
             self.on_agent_code_end();
             self.state.tool_runner.abandon();
-            self.raise(match self.state.scheduler.active() {
-                Some(ActiveJob::Prompt(_)) => Event::Prompt(PromptEvent::ToolsStopped),
-                _ => Event::CallReturned(ToolReturn::failed("the cell has ended")),
-            });
+            match self.state.scheduler.active() {
+                Some(ActiveJob::Prompt(_)) => self.raise_prompt(PromptEvent::ToolsStopped),
+                _ => {
+                    let failed = ToolReturn::failed("the cell has ended");
+                    self.raise(Event::CallReturned(failed));
+                }
+            }
         }
     }
 

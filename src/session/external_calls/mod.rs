@@ -98,7 +98,7 @@ impl CallHost {
 #[derive(Debug, Default)]
 pub(super) struct ExternalCalls {
     /// External calls of the turn in progress, by their id within the turn.
-    inside_calls: HashMap<String, RunSender>,
+    pub(super) inside_calls: HashMap<String, RunSender>,
     pub(super) offered: Vec<ToolSpec>,
     /// The user's functions, as of the last look-up.
     pub(super) functions: Vec<ToolSpec>,

@@ -269,7 +269,7 @@ impl Session {
         match self.state.turns.running {
             Some(turn) => {
                 let updated = AgentEvent::ActivityUpdated { turn, activity };
-                self.raise(Event::Prompt(PromptEvent::Agent(updated)));
+                self.raise_prompt(PromptEvent::Agent(updated));
             }
             None => self.publish([AnswerEvent::Worked(activity)]),
         }
@@ -375,7 +375,7 @@ impl Session {
         let reply = match told {
             Ok(answer) => {
                 if let Some(usage) = answer.usage {
-                    self.raise(Event::Prompt(PromptEvent::SideUsage(usage)));
+                    self.raise_prompt(PromptEvent::SideUsage(usage));
                 }
                 let schema = self
                     .state

@@ -47,7 +47,7 @@ fn replay(out: RunSender) -> Box<ReplayRun> {
 fn word(effect: &Effect) -> &'static str {
     match effect {
         Effect::Interrupt { .. } => "interrupt",
-        Effect::Raise(Event::Prompt(PromptEvent::Interrupted)) => "stop prompt",
+        Effect::Raise(Event::Prompt(_, PromptEvent::Interrupted)) => "stop prompt",
         Effect::Raise(Event::CallStopped) => "stop call",
         Effect::Raise(Event::WaitStopped(_)) => "stopped waiting",
         Effect::Raise(Event::Free) => "free",

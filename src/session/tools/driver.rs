@@ -41,7 +41,11 @@ impl Session {
         };
         if !prompt.offers(&call.name) {
             let why = format!("tool `{}` is not defined", call.name);
-            return self.raise(Event::ToolDone(ToolCaller::Turn, ToolReturn::failed(&why)));
+            return self.raise(Event::ToolDone(
+                ToolCaller::Turn,
+                ToolReturn::failed(&why),
+                Vec::new(),
+            ));
         }
         self.begin_tool(ToolCaller::Turn, call);
     }
@@ -50,7 +54,7 @@ impl Session {
     pub(in crate::session) fn begin_tool(&mut self, by: ToolCaller, call: ToolCall) {
         let (runner, mut context) = self.runner_and_context(by);
         match runner.begin(call, &mut context) {
-            ToolEffect::Done(result) => self.raise(Event::ToolDone(by, result)),
+            ToolEffect::Done(result) => self.raise(Event::ToolDone(by, result, Vec::new())),
             effect => self.run_tool_effect(by, effect),
         }
     }
@@ -59,12 +63,27 @@ impl Session {
     pub(in crate::session) fn cancel_call(&mut self) {
         self.on_approval(ApprovalEvent::TurnOver);
         self.on_agent_code_end();
+        self.interrupt_tool();
+        if self.state.tool_runner.cancel() {
+            self.on_code_stopped();
+        }
+    }
+
+    pub(in crate::session) fn interrupt_tool(&mut self) {
         if self.state.tool_runner.is_running() {
             let told = self.interrupt_code();
             self.publish(told);
         }
+    }
+
+    /// Withdraws the questions of a turn that is over, cancels its calls and waits for the end of their code.
+    pub(in crate::session) fn on_turn_over(&mut self) {
+        self.refuse_inside_calls();
+        self.on_approval(ApprovalEvent::TurnOver);
+        self.on_agent_code_end();
         if self.state.tool_runner.cancel() {
-            self.on_code_stopped();
+            self.release_kernel();
+            self.raise_prompt(PromptEvent::ToolsStopped);
         }
     }
 
@@ -78,7 +97,7 @@ impl Session {
                 };
                 self.raise(Event::CallReturned(ToolReturn::failed(why)));
             }
-            _ => self.raise(Event::Prompt(PromptEvent::ToolsStopped)),
+            _ => self.raise_prompt(PromptEvent::ToolsStopped),
         }
     }
 
@@ -158,7 +177,8 @@ impl Session {
             | ToolEffect::Kill { .. }
                 if by == ToolCaller::Code =>
             {
-                self.raise(Event::ToolDone(by, ToolReturn::failed(NESTED_CELLS)));
+                let failed = ToolReturn::failed(NESTED_CELLS);
+                self.raise(Event::ToolDone(by, failed, Vec::new()));
             }
             ToolEffect::OpenKernel(opening) => self.open_kernel(opening),
             ToolEffect::Ask(about) => self.ask_user(about, ApprovalRequester::Tool(by)),
@@ -191,31 +211,14 @@ impl Session {
             ToolEffect::Notebook(job) => self.run_notebook_job(call, job),
             ToolEffect::Done(result) if by == ToolCaller::Code => {
                 self.io.outputs.save(self.state.out_or_background());
-                self.raise(Event::ToolDone(by, result));
+                self.raise(Event::ToolDone(by, result, Vec::new()));
             }
             ToolEffect::Done(result) => {
-                let told = self.state.tool_runner.finish_call();
+                let cells = self.state.tool_runner.finish_call();
                 self.release_kernel();
                 self.io.outputs.save(self.state.out_or_background());
-                self.raise(Event::ToolDone(by, result));
-                self.raise(Event::CellsReported(told));
+                self.raise(Event::ToolDone(by, result, cells));
             }
-        }
-    }
-
-    /// Records that the model has seen the output of these cells, so that they are no context for later prompts while
-    /// this exchange is part of the conversation.
-    pub(in crate::session) fn record_reported_cells(&mut self, cells: &[u32]) {
-        if cells.is_empty() {
-            return;
-        }
-        if let Some(line) = self.state.scheduler.prompt().map(|prompt| prompt.line()) {
-            // The answer that holds the cells is saved first: if the turn is cut off, one of the two has them.
-            self.on_prompt(PromptEvent::SaveNow);
-            let record = &self.io.record;
-            cells
-                .iter()
-                .for_each(|cell| record.mark_in_answer(*cell, line));
         }
     }
 
