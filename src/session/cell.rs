@@ -333,3 +333,6 @@ impl CellRun {
         (effects, step)
     }
 }
+
+#[cfg(test)]
+mod tests;
