@@ -1,6 +1,7 @@
 //! What a session keeps from turn to turn: the instructions, the agent's recorded thread, and the turn in progress.
 //!
-//! A cancelled turn is over for the user at once; the agent may still be finishing it, and the next turn waits for that.
+//! A cancelled turn is over for the user at once; the agent may still be finishing it, and the next turn waits for
+//! that.
 
 use std::collections::HashSet;
 use std::path::Path;

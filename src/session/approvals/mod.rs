@@ -1,8 +1,9 @@
 //! Questions to the user: one open at a time, the others queued.
 //!
-//! In: requests of agents, tools and commands, and the user's replies ([`ApprovalEvent`]). Out: effects. Invariants: a requester gets exactly one reply, or its turn has ended; where no user can be
-//! asked, every request gets at once the reply that changes nothing; a decision is in the record before its effect.
-//! Values typed into a form are not recorded: they may be secrets.
+//! In: requests of agents, tools and commands, and the user's replies ([`ApprovalEvent`]). Out: effects. Invariants: a
+//! requester gets exactly one reply, or its turn has ended; where no user can be asked, every request gets at once the
+//! reply that changes nothing; a decision is in the record before its effect. Values typed into a form are not
+//! recorded: they may be secrets.
 
 mod description;
 mod grants;

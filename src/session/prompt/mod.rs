@@ -1,7 +1,7 @@
 //! The state machine of one prompt: preparing, queued, running, stopping, settled.
 //!
-//! In: [`PromptEvent`]. Out: effects, which the session carries out, and the outcome. The machine knows no channel, no clock,
-//! no peer and no record. The request is built from the record each time; the conversation is not kept here.
+//! In: [`PromptEvent`]. Out: effects, which the session carries out, and the outcome. The machine knows no channel, no
+//! clock, no peer and no record. The request is built from the record each time; the conversation is not kept here.
 //!
 //! Invariants: nothing is sent or recorded before everything the prompt needs has arrived; no command runs for a
 //! refused prompt; a prompt that was never sent goes back to the editor; exactly one [`Event::JobOver`] is
