@@ -28,7 +28,8 @@ const KEPT: usize = MOST_BYTES;
 const RECORDED: usize = 1 << 20;
 
 pub(super) struct CellRun {
-    pub id: RequestId,
+    /// Once the runtime has the cell.
+    pub id: Option<RequestId>,
     pub role: RuntimeRole,
     origin: CellOrigin,
     shown: OutputCollector,
@@ -61,9 +62,9 @@ pub(super) enum CellProgress {
 }
 
 impl CellRun {
-    pub(super) fn new(id: RequestId, origin: CellOrigin, out: RunSender) -> Self {
+    pub(super) fn new(origin: CellOrigin, out: RunSender) -> Self {
         CellRun {
-            id,
+            id: None,
             role: RuntimeRole::User,
             origin,
             shown: OutputCollector::new(KEPT),

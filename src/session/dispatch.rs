@@ -8,20 +8,18 @@ use std::time::Instant;
 use crate::config::Images;
 use crate::input::{Input, classify, prompt_source, shell_cell};
 use crate::markdown::Background;
-use crate::record::RecordHandle;
-use crate::runtime::{DarkRendering, Execute};
+use crate::runtime::{DarkRendering, Execute, RuntimeRequest};
 use crate::session::Submission;
 use crate::session::attachments::{self, Attachments};
 use crate::session::cell::{CellOrigin, CellRun};
 use crate::session::commands::{turns, undo};
-use crate::session::effect::{CellStart, Effect, Event, Found};
+use crate::session::effect::{CellStart, Effect, Event, Found, RecordWrite};
 use crate::session::event_loop::Session;
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
 use crate::session::handle::Command;
 use crate::session::loading;
-use crate::session::numbering::Numbering;
 use crate::session::prompt::Prompt;
-use crate::session::replay::{ReplayContext, ReplayRun};
+use crate::session::replay::{ReplayCell, ReplayRun};
 use crate::session::resume;
 use crate::session::run::RunSender;
 use crate::session::runtimes::RuntimeRole;
@@ -81,22 +79,23 @@ impl Session {
         };
         // After an interrupt at the question, Up finds the text.
         if let Input::Prompt(prompt) = classify(&submission.text, submission.mode) {
-            self.io.record.recall().push(&prompt_source(&prompt.text));
+            let recalled = RecordWrite::Recall(prompt_source(&prompt.text));
+            self.run_effects(vec![Effect::Record(recalled)], &out);
         }
-        let replaced = undo::replace(self.io.record.clone(), from, submission, ran_for.clone());
+        let ran_for = self.state.step_log.ran_for.clone();
+        let replaced = undo::replace(self.io.record.clone(), from, submission, ran_for);
         self.await_effects(&out, replaced);
     }
 
     pub(super) fn begin_now(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
         let retention = Retention::from_submission(&submission);
-        let counter = (&mut self.state.numbering, &self.io.record);
         match classify(&source, submission.mode) {
             Input::Empty => {}
             Input::Exit => out.send(AfterEvent::Leave(0)),
             Input::Shell { command } => self.begin_shell(command, &submission, out),
             Input::Command { line } => {
-                let number = number(counter, &source, RunKind::Command, retention, &out);
+                let number = self.number(&source, RunKind::Command, retention, &out);
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) if prompt.repeats() => {
@@ -108,7 +107,7 @@ impl Session {
                     out.send(notice);
                 }
                 let own = prompt_source(&prompt.text);
-                let line = number(counter, &own, RunKind::Prompt, Retention::Recorded, &out);
+                let line = self.number(&own, RunKind::Prompt, Retention::Recorded, &out);
                 let prompt = Prompt::new(line, prompt.text, source, Instant::now())
                     .with_attachments(submission.attached, submission.schema)
                     .with_can_ask(submission.asks)
@@ -158,15 +157,16 @@ impl Session {
         let retention = Retention::from_submission(&submission);
         let line = match submission.silent {
             true => None,
-            false => {
-                let counter = (&mut self.state.numbering, &self.io.record);
-                Some(number(counter, &code, RunKind::Cell, retention, &out))
-            }
+            false => Some(self.number(&code, RunKind::Cell, retention, &out)),
         };
         if let Some(line) = line
-            && let Some(replaced) = replaced(submission.replaces, line)
+            && let Some(lines) = replaced(submission.replaces, line)
         {
-            self.io.record.hide(replaced, true);
+            let hidden = true;
+            self.run_effects(
+                vec![Effect::Record(RecordWrite::Hide { lines, hidden })],
+                &out,
+            );
         }
         let execute = Execute {
             execution_count: line,
@@ -202,9 +202,9 @@ impl Session {
         out: &RunSender,
     ) {
         let recording = ActiveJob::Recording { interrupted: false };
-        let recorded = self.io.record.wait_written();
+        let record = self.io.record.clone();
         self.await_effects_as(recording, out, async move {
-            recorded.await;
+            record.wait_written().await;
             vec![Effect::found(Found::Cell(Box::new(CellStart {
                 role,
                 execute,
@@ -222,21 +222,23 @@ impl Session {
             stops,
         } = start;
         let kept = self.io.workbook.is_open().then(|| match role {
-            RuntimeRole::Shell => shell_cell(&execute.code, &self.shell_name()),
+            RuntimeRole::Shell => shell_cell(&execute.code, &self.io.shell_name()),
             _ => execute.code.clone(),
         });
-        let Some(runtime) = self.io.runtimes.of(role) else {
-            return;
-        };
-        let id = runtime.execute(execute);
-        let mut run = CellRun::new(id, origin, out.clone()).on_runtime_of(role);
+        let mut run = CellRun::new(origin, out.clone()).on_runtime_of(role);
         if let Some(source) = kept {
             run.keep(source);
         }
         let cell = CellJob::new(run, None).stopping(stops);
-        self.state
-            .scheduler
-            .start(ActiveJob::Cell(Box::new(cell)), out);
+        self.start_cell(cell, RuntimeRequest::Execute(execute), out);
+    }
+
+    /// Starts the job of a cell, and sends what it runs.
+    pub(super) fn start_cell(&mut self, cell: CellJob, request: RuntimeRequest, out: RunSender) {
+        let (role, request) = (cell.run.role, Box::new(request));
+        let active = ActiveJob::Cell(Box::new(cell));
+        let job = self.state.scheduler.start(active, out);
+        self.carry_out(vec![Effect::Execute { job, role, request }]);
     }
 
     /// Returns whether output is shown on a dark terminal, as far as known, and whether pictures are adapted to
@@ -259,33 +261,57 @@ impl Session {
     /// Numbers a prompt and sends it again, in place of the exchange at `line` if there is one.
     pub(super) fn resend(&mut self, line: Option<u32>, text: String, out: &RunSender) {
         let source = prompt_source(&text);
-        let counter = (&mut self.state.numbering, &self.io.record);
-        let own = number(counter, &source, RunKind::Prompt, Retention::Recorded, out);
+        let own = self.number(&source, RunKind::Prompt, Retention::Recorded, out);
         let prompt =
             Prompt::new(own, text, source, Instant::now()).replacing(line.map(|line| line..=line));
         self.begin_prompt(prompt, out.clone());
     }
 
     pub(super) fn continue_replay(&mut self, replay: Box<ReplayRun>) {
-        let dark = self.dark();
-        let mut context = ReplayContext {
-            dark,
-            numbering: &mut self.state.numbering,
-            record: &self.io.record,
-            runtime: &mut self.io.runtimes.user,
-        };
-        if let Some((run, replay)) = replay.go_on(&mut context) {
-            let out = replay.out().clone();
+        let (dark, out) = (self.dark(), replay.out().clone());
+        let (effects, next) = replay.go_on(&mut self.state.numbering, dark);
+        self.run_effects(effects, &out);
+        if let Some(ReplayCell {
+            run,
+            replay,
+            execute,
+        }) = next
+        {
             let cell = CellJob::new(run, Some(replay));
-            self.state
-                .scheduler
-                .start(ActiveJob::Cell(Box::new(cell)), out);
+            self.start_cell(cell, RuntimeRequest::Execute(execute), out);
         }
+    }
+
+    /// Assigns an input its number and, unless it is private, records it before it has any effect.
+    fn number(
+        &mut self,
+        source: &str,
+        kind: RunKind,
+        retention: Retention,
+        out: &RunSender,
+    ) -> u32 {
+        let numbering = &mut self.state.numbering;
+        let source = source.to_owned();
+        let (line, write) = match retention {
+            Retention::Unnumbered => (numbering.passing(), None),
+            Retention::Private => {
+                let line = numbering.take_private();
+                (line, Some(RecordWrite::Recall(source)))
+            }
+            Retention::Recorded => {
+                let line = numbering.take();
+                (line, Some(RecordWrite::Input { line, source }))
+            }
+        };
+        let begun = Effect::show(BeginEvent::Input { line, kind });
+        let effects = write.map(Effect::Record).into_iter().chain([begun]);
+        self.run_effects(effects.collect(), out);
+        line
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Retention {
+enum Retention {
     Recorded,
     Private,
     Unnumbered,
@@ -299,30 +325,6 @@ impl Retention {
             (false, false) => Retention::Unnumbered,
         }
     }
-}
-
-/// Assigns an input its number and, unless it is private, records it before it has any effect.
-pub(super) fn number(
-    (numbering, record): (&mut Numbering, &RecordHandle),
-    source: &str,
-    kind: RunKind,
-    retention: Retention,
-    out: &RunSender,
-) -> u32 {
-    let line = match retention {
-        Retention::Unnumbered => numbering.passing(),
-        Retention::Private => {
-            record.recall().push(source);
-            numbering.take_private()
-        }
-        Retention::Recorded => {
-            let line = numbering.take();
-            record.record_input(line, source, source);
-            line
-        }
-    };
-    out.send(BeginEvent::Input { line, kind });
-    line
 }
 
 /// Returns the In numbers that are removed for an input that took `own` and replaces everything from `from` on.

@@ -18,7 +18,7 @@ use crate::record::{
     SessionTail, SwitchedSession,
 };
 use crate::runtime::{
-    Execute, HostRequest, RuntimeEvent, RuntimeReply, RuntimeRequest, SavedVariables,
+    Execute, HostRequest, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, SavedVariables,
 };
 use crate::session::Submission;
 use crate::session::approvals::ApprovalRequester;
@@ -62,6 +62,12 @@ pub(in crate::session) enum Effect {
     },
     /// Something may have changed that decides which tools there are.
     ToolsChanged,
+    /// Run a cell of this job; [`Event::Submitted`] follows.
+    Execute {
+        job: JobId,
+        role: RuntimeRole,
+        request: Box<RuntimeRequest>,
+    },
     /// Ask the user's runtime; [`Event::RuntimeReplied`] or its own reply follows.
     AskRuntime(RuntimeRequest, RuntimeRequester),
     /// Give the user's code the last prompt and its answer.
@@ -85,6 +91,17 @@ pub(in crate::session) enum Effect {
 }
 
 pub(in crate::session) enum RecordWrite {
+    Input {
+        line: u32,
+        source: String,
+    },
+    /// A command of the session's shell.
+    ShellCommand {
+        line: u32,
+        command: String,
+    },
+    /// A text for the editor's history only.
+    Recall(String),
     ShellExit {
         line: u32,
         exit: i32,
@@ -102,6 +119,13 @@ pub(in crate::session) enum RecordWrite {
         over: bool,
     },
     Decision(RecordedDecision),
+    /// A whole exchange that is replayed; `after` is the last line of code before it.
+    Exchange {
+        line: u32,
+        after: u32,
+        prompt: String,
+        response: String,
+    },
     /// An exchange begins; `Answer` and `EndTurn` are about the last one that has begun.
     BeginTurn(PromptStart),
     /// The answer so far, in its stored form.
@@ -154,6 +178,8 @@ pub(in crate::session) enum Event {
     TurnOver,
     /// The active prompt is over.
     JobOver,
+    /// The runtime has the cell of this job.
+    Submitted(JobId, RequestId),
     RuntimeReplied(RuntimeRequester, RuntimeReply),
     /// The agent calls a tool that its turn offers.
     ToolCalled(ToolCall),
@@ -172,7 +198,7 @@ pub(in crate::session) enum Event {
     /// The consequences of a reply are over: show the next question.
     NextQuestion,
     /// An event of a cell that is not suspended.
-    CellEvent(RuntimeRole, RuntimeEvent),
+    Cell(RuntimeRole, RuntimeEvent),
     /// The cell has ended that the active prompt or call ran for.
     CallsAbandoned,
     /// Begin the next call of the agent's code.

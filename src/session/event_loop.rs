@@ -263,6 +263,7 @@ impl Session {
                 self.end_branch();
                 self.finish_current();
             }
+            Event::Submitted(job, id) => self.state.scheduler.submitted(job, id),
             Event::RuntimeReplied(waiter, reply) => self.on_answer_for(waiter, reply),
             Event::ToolCalled(call) => self.call_tool(call),
             Event::ToolInterrupted => self.interrupt_tool(),
@@ -282,7 +283,7 @@ impl Session {
                 let next = self.state.approvals.next(SystemTime::now());
                 self.carry_out(next);
             }
-            Event::CellEvent(role, event) => self.on_cell_event(role, event),
+            Event::Cell(role, event) => self.on_cell_event(role, event),
             Event::CallsAbandoned => self.on_calls_abandoned(),
             Event::NextAgentCall => self.begin_next_agent_call(),
             Event::AgentCallShown(wish) => self.begin_agent_call(wish),

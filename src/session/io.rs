@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use crate::record::{RecordHandle, SessionStart, TurnKey};
+use crate::record::{PromptStart, RecordHandle, RecordedOutcome, SessionStart, TurnKey};
 use crate::report::Report;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::session::context::StepContext;
@@ -51,6 +51,13 @@ impl SessionIo {
         }
     }
 
+    /// Returns the name of the program that runs commands: `bash`, `zsh`.
+    pub(super) fn shell_name(&mut self) -> String {
+        // Known once connected; connecting starts no process.
+        self.runtimes.shell.get();
+        self.runtimes.shell.able().language.clone()
+    }
+
     /// Lends a step what it may read.
     pub(super) fn with_context<T>(&mut self, step: impl FnOnce(&StepContext<'_>) -> T) -> T {
         let agent = RefCell::new(&mut self.agent);
@@ -79,6 +86,11 @@ impl SessionIo {
                 to: To::Run(out),
             } => exact_log::append(self.deps.exact_log.clone(), session, &sent, &stored, out),
             Effect::ToolsChanged => self.shared.changes.send_modify(|changes| *changes += 1),
+            Effect::Execute { job, role, request } => {
+                if let Some(runtime) = self.runtimes.of(role) {
+                    queue.raise(Event::Submitted(job, runtime.run(*request)));
+                }
+            }
             Effect::AskRuntime(request, requester) => {
                 if let Some((requester, refused)) = self.runtimes.user.ask(request, requester) {
                     queue.raise(Event::RuntimeReplied(requester, refused));
@@ -118,6 +130,29 @@ impl SessionIo {
 
     fn write(&mut self, write: RecordWrite) {
         match write {
+            RecordWrite::Input { line, source } => {
+                self.record.record_input(line, &source, &source);
+            }
+            RecordWrite::ShellCommand { line, command } => {
+                let shell = self.shell_name();
+                self.record.record_shell_command(line, &command, &shell);
+            }
+            RecordWrite::Recall(text) => self.record.recall().push(&text),
+            RecordWrite::Exchange {
+                line,
+                after,
+                prompt,
+                response,
+            } => {
+                let start = PromptStart::new(line, after, &prompt);
+                let key = self.record.begin_prompt(start);
+                // An exchange without an answer was stopped before its first word.
+                let outcome = match response.is_empty() {
+                    true => RecordedOutcome::Interrupted,
+                    false => RecordedOutcome::Complete,
+                };
+                self.record.finish_prompt(key, outcome, &response, None);
+            }
             RecordWrite::ShellExit { line, exit } => self.record.record_shell_exit(line, exit),
             RecordWrite::Output(output) => {
                 let RecordedOutput {

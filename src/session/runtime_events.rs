@@ -148,7 +148,7 @@ impl Session {
         if suspended && self.state.cell_calls.cell_ended() {
             self.raise(Event::Interrupted);
             self.raise(Event::CallsAbandoned);
-            return self.raise(Event::CellEvent(role, event));
+            return self.raise(Event::Cell(role, event));
         }
         self.on_cell_event(role, event);
     }
@@ -156,10 +156,12 @@ impl Session {
     pub(super) fn on_cell_event(&mut self, role: RuntimeRole, event: RuntimeEvent) {
         let id = event.request();
         if let Some(cell) = id.and_then(|id| self.state.scheduler.cell(role, id)) {
-            let (id, line) = (cell.id, cell.line());
+            let (own, line) = (cell.id, cell.line());
             let (effects, step) = cell.on(event, &self.io.outputs);
             self.carry_out(effects);
-            if let (CellProgress::Ended(_), Some(line), RuntimeRole::User) = (&step, line, role) {
+            if let (CellProgress::Ended(_), Some(id), Some(line), RuntimeRole::User) =
+                (&step, own, line, role)
+            {
                 self.state.ended_cells.insert(id, line);
             }
             match step {

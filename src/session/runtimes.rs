@@ -221,6 +221,14 @@ impl RuntimePeer {
         }
     }
 
+    /// Runs a cell: code, or start-up files.
+    pub(super) fn run(&mut self, request: RuntimeRequest) -> RequestId {
+        match request {
+            RuntimeRequest::Execute(execute) => self.execute(execute),
+            request => self.get().submit(request),
+        }
+    }
+
     /// Runs code; sends the interpreter any session variables that it does not have yet.
     pub(super) fn execute(&mut self, mut execute: Execute) -> RequestId {
         if !std::mem::replace(&mut self.knows_session, true) {

@@ -158,6 +158,19 @@ impl Scheduler {
         ticket
     }
 
+    /// The runtime has the cell of this job as this request.
+    pub(super) fn submitted(&mut self, job: JobId, id: RequestId) {
+        if let Some(Job {
+            ticket,
+            holder: ActiveJob::Cell(cell),
+            ..
+        }) = &mut self.running
+            && *ticket == job
+        {
+            cell.run.id = Some(id);
+        }
+    }
+
     pub(super) fn release(&mut self) {
         self.running = None;
     }
@@ -181,7 +194,7 @@ impl Scheduler {
     /// The suspended cell is this request of the runtime of this role.
     pub(super) fn is_suspended(&self, role: RuntimeRole, id: RequestId) -> bool {
         let holder = self.suspended.as_ref().map(|job| &job.holder);
-        matches!(holder, Some(ActiveJob::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id))
+        matches!(holder, Some(ActiveJob::Cell(cell)) if (cell.run.role, cell.run.id) == (role, Some(id)))
     }
 
     /// Ends the wait of the job with this ticket; returns its stream, and whether the cell that follows is interrupted.
@@ -226,7 +239,7 @@ impl Scheduler {
         jobs.into_iter()
             .flatten()
             .find_map(|job| match &mut job.holder {
-                ActiveJob::Cell(cell) if (cell.run.role, cell.run.id) == (role, id) => {
+                ActiveJob::Cell(cell) if (cell.run.role, cell.run.id) == (role, Some(id)) => {
                     Some(&mut cell.run)
                 }
                 _ => None,

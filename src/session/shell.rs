@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::runtime::{Death, Execute, RuntimeEvent};
 use crate::session::Submission;
 use crate::session::cell::CellOrigin;
-use crate::session::effect::{CellStart, Event};
+use crate::session::effect::{CellStart, Effect, Event, RecordWrite};
 use crate::session::event_loop::Session;
 use crate::session::events::{BeginEvent, CellEvent, Notice, RunKind};
 use crate::session::run::RunSender;
@@ -18,17 +18,23 @@ impl Session {
     /// Numbers and records a command, unless it is private or unnumbered; the command runs once it is in the
     /// record.
     pub(super) fn begin_shell(&mut self, command: String, given: &Submission, out: RunSender) {
-        let line = if given.store_history {
-            let line = self.state.numbering.take();
-            let shell = self.shell_name();
-            self.io.record.record_shell_command(line, &command, &shell);
-            line
+        let numbering = &mut self.state.numbering;
+        let text = command.clone();
+        let (line, write) = if given.store_history {
+            let line = numbering.take();
+            (
+                line,
+                RecordWrite::ShellCommand {
+                    line,
+                    command: text,
+                },
+            )
         } else {
-            self.io.record.recall().push(&command);
-            self.state.numbering.take_private()
+            (numbering.take_private(), RecordWrite::Recall(text))
         };
         let kind = RunKind::Shell;
-        out.send(BeginEvent::Input { line, kind });
+        let begun = Effect::show(BeginEvent::Input { line, kind });
+        self.run_effects(vec![Effect::Record(write), begun], &out);
         let execute = Execute {
             directory: Some(self.state.cwd.clone()),
             ..Execute::numbered(command, line)
@@ -46,13 +52,6 @@ impl Session {
                 self.run_cell(start, out);
             }
         }
-    }
-
-    /// Returns the name of the program that runs commands: `bash`, `zsh`.
-    pub(super) fn shell_name(&mut self) -> String {
-        // Known once connected; connecting starts no process.
-        self.io.runtimes.shell.get();
-        self.io.runtimes.shell.able().language.clone()
     }
 
     /// Takes a change of directory by the code of this role.

@@ -139,12 +139,8 @@ impl Session {
             return;
         }
         let request = RuntimeRequest::Startup(Box::new(wanted));
-        let id = self.io.runtimes.user.get().submit(request);
-        let run = CellRun::new(id, CellOrigin::Startup, out.clone());
-        let cell = CellJob::new(run, None);
-        self.state
-            .scheduler
-            .start(ActiveJob::Cell(Box::new(cell)), out);
+        let run = CellRun::new(CellOrigin::Startup, out.clone());
+        self.start_cell(CellJob::new(run, None), request, out);
     }
 
     /// Offers the variables kept of the resumed session, then reports missing names. Restores nothing without the

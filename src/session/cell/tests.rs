@@ -60,7 +60,7 @@ fn check(
 ) {
     let (out, _run) = stream();
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
-    let mut cell = CellRun::new(ID, origin, out);
+    let mut cell = CellRun::new(origin, out);
     change(&mut cell);
     let effects = events
         .into_iter()
@@ -148,7 +148,7 @@ fn withheld_output_comes_before_the_error() {
 fn an_output_that_is_too_long_is_recorded_as_the_model_gets_it() {
     let (out, _run) = stream();
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
-    let mut cell = CellRun::new(ID, CellOrigin::User(7), out);
+    let mut cell = CellRun::new(CellOrigin::User(7), out);
     cell.on(output(&"line\n".repeat(RECORDED / 4)), &outputs);
     let (effects, _) = cell.on(finished(Ending::Ok, None), &outputs);
     let Some(Effect::Record(RecordWrite::Output(row))) = effects.first() else {

@@ -10,7 +10,7 @@ use crate::agent::{AgentEvent, ToolCall};
 use crate::dialog::{call_line, tool_line};
 use crate::input::prompt_source;
 use crate::runtime::{HostCall, HostReply, HostRequest, RequestId, RuntimeRequest};
-use crate::session::effect::Event;
+use crate::session::effect::{Effect, Event, RecordWrite};
 use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
 use crate::session::host_calls::schema_error;
@@ -176,11 +176,15 @@ impl Session {
             } => {
                 let line = self.state.numbering.take();
                 let source = prompt_source(&prompt);
-                self.io.record.record_input(line, &source, &source);
-                out.send(BeginEvent::Asked {
+                let input = RecordWrite::Input {
+                    line,
+                    source: source.clone(),
+                };
+                let begun = BeginEvent::Asked {
                     line,
                     prompt: prompt.clone(),
-                });
+                };
+                self.run_effects(vec![Effect::Record(input), Effect::show(begun)], &out);
                 let prompt = Prompt::new(line, prompt, source, Instant::now())
                     .with_attachments(Vec::new(), schema)
                     .verbatim(tools);
@@ -250,17 +254,6 @@ impl Session {
         self.publish(shown.map(SessionEvent::from));
         self.publish([ended]);
         self.finish_current();
-    }
-
-    /// Publishes an event to the caller of the active call, where a front-end shows the call.
-    pub(in crate::session) fn notify_caller(&self, event: impl Into<SessionEvent>) {
-        if let Some(ActiveJob::Call {
-            told: Some((back, ..)),
-            ..
-        }) = self.state.scheduler.active()
-        {
-            back.send(event);
-        }
     }
 }
 

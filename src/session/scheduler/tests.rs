@@ -7,7 +7,7 @@ use crate::session::cell::CellOrigin;
 use crate::session::events::{EndEvent, SessionEvent};
 use crate::session::replay::{ReplayPurpose, ReplayStep};
 use crate::session::replay_summary::{ReplayStop, ReplaySummary};
-use crate::session::run::{NextEvent, Run, stream};
+use crate::session::run::stream;
 
 fn result(ending: Ending) -> CellResult {
     CellResult {
@@ -24,7 +24,7 @@ fn result(ending: Ending) -> CellResult {
 }
 
 fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> ActiveJob {
-    let run = CellRun::new(RequestId(1), CellOrigin::User(1), out.clone());
+    let run = CellRun::new(CellOrigin::User(1), out.clone());
     ActiveJob::Cell(Box::new(CellJob::new(run, replay)))
 }
 
@@ -176,7 +176,7 @@ fn work_waits_in_order_and_not_beside_a_holder() {
 
 /// Plays a replay of three cells with these endings; returns its summary.
 fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
-    let (out, run) = stream();
+    let (out, _run) = stream();
     let mut held = replay(out.clone());
     for (ending, before) in endings {
         held.next().expect("a step");
@@ -193,21 +193,9 @@ fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
         held = scheduler.take_replay().expect("the replay is handed on");
     }
     assert!(held.next().is_none(), "a step is left");
-    assert!(!held.end());
-    drop(out);
-    ended(&run)
-}
-
-fn ended(run: &Run) -> ReplaySummary {
-    loop {
-        match run.next_blocking(None) {
-            NextEvent::Event(event) => {
-                if let SessionEvent::End(EndEvent::Replay(replayed)) = *event {
-                    return replayed;
-                }
-            }
-            other => panic!("{other:?}"),
-        }
+    match held.end() {
+        (Some(Effect::Emit(_, SessionEvent::End(EndEvent::Replay(replayed)))), false) => replayed,
+        _ => panic!("no summary"),
     }
 }
 

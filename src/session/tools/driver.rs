@@ -15,7 +15,7 @@ use crate::config::KernelMode;
 use crate::runtime::{BranchRequest, Execute, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::session::approvals::{ApprovalEvent, ApprovalRequester};
 use crate::session::cell::{CellOrigin, CellProgress, CellResult, CellRun};
-use crate::session::effect::Event;
+use crate::session::effect::{Effect, Event, RecordWrite, To};
 use crate::session::event_loop::Session;
 use crate::session::events::{AnswerEvent, BeginEvent, TextEvent};
 use crate::session::handle::Command;
@@ -233,7 +233,6 @@ impl Session {
         let (line, stdin, whose) = match display {
             CodeDisplay::Cell { title } => {
                 let line = self.state.numbering.take();
-                self.io.record.record_input(line, &source, &source);
                 if let Some(prompt) = self.state.scheduler.prompt() {
                     self.state.step_log.ran_for.insert(line, prompt.line());
                 }
@@ -242,8 +241,15 @@ impl Session {
                     title,
                     source: source.clone(),
                 };
-                self.notify_caller(begun.clone());
-                out.send(begun);
+                let input = RecordWrite::Input {
+                    line,
+                    source: source.clone(),
+                };
+                self.carry_out(vec![
+                    Effect::Record(input),
+                    Effect::Emit(To::Caller, begun.clone().into()),
+                    Effect::show(begun),
+                ]);
                 (
                     Some(line),
                     self.io.runtimes.user.stdin(None),
@@ -286,7 +292,8 @@ impl Session {
             return self.raise(Event::Tool(ToolCaller::Turn, none));
         };
         let id = runtime.execute(execute);
-        let run = CellRun::new(id, whose, out).on_runtime_of(role);
+        let mut run = CellRun::new(whose, out).on_runtime_of(role);
+        run.id = Some(id);
         self.state
             .tool_runner
             .code_started(line.unwrap_or(0), Box::new(run));
@@ -307,10 +314,10 @@ impl Session {
             RuntimeEvent::InputRequested { .. } => Some(ToolEvent::InputRequested),
             _ => None,
         };
-        let ended = (run.id, run.line());
+        let line = run.line();
         let (effects, step) = run.on(event, &self.io.outputs);
         self.carry_out(effects);
-        if let (CellProgress::Ended(_), (id, Some(line))) = (&step, ended) {
+        if let (CellProgress::Ended(_), Some(line)) = (&step, line) {
             self.state.ended_cells.insert(id, line);
         }
         if let Some(told) = told {
