@@ -39,7 +39,8 @@
 //! end; a prompt is built from the record (never from memory), goes to the agent and comes back as a stream. Both are
 //! recorded when they happen. What a front-end sees is one [`session::Run`] of [`session::SessionEvent`]s per input.
 //!
-//! The session is a loop around machines, each with fields of its own and without channel, clock or file:
+//! The session is a loop around machines, each with fields of its own and without channel, clock or file
+//! (`session/state.rs`; what they reach is in `session/io.rs`):
 //!
 //! - the numbering, and the scheduler (which job runs, which wait);
 //! - a prompt (`session/prompt`: preparing, queued, running, stopping, settled);
@@ -49,10 +50,11 @@
 //! - approvals (`session/approvals`): questions go to the front-end one at a time, the answers to the record and to the
 //!   requester. Where nobody can be asked, the answer is the one that changes nothing.
 //!
-//! An event goes to the machine that owns it; the loop carries out the effects that the machine returns. Runtimes have
-//! roles: the user's, the session's shell (the interpreter follows its directory), and the agent's own. Functions of
-//! the user run in the user's runtime. Requests that only a line editor can serve are a stream of their own,
-//! [`session::EditorRequests`].
+//! An event goes to the machine that owns it; the loop carries out the effects that the machine returns. What one
+//! machine wants of another is an event, too (`session/effect.rs`), in a queue that is empty before the loop waits for
+//! anything (`session/queue.rs`). Runtimes have roles: the user's, the session's shell (the interpreter follows its
+//! directory), and the agent's own. Functions of the user run in the user's runtime. Requests that only a line editor
+//! can serve are a stream of their own, [`session::EditorRequests`].
 //!
 //! External calls (`session/external_calls`) are tool calls from outside of any turn: MCP clients that attach to a
 //! running shell, whose user is asked, and the agent's own programs in the middle of its turn.
@@ -71,10 +73,10 @@
 //!   `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, which records it (`record`)
 //!   and publishes events; `terminal/run_view.rs` and `display/` show them.
 //! - **A prompt**: as above to `session/dispatch.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs`
-//!   builds the request from the record (`dialog/context.rs`), `session/agent_turns.rs` carries out its effects;
-//!   `agent/codex/driver.rs` or `agent/acp/driver.rs` speaks to the agent; `session/prompt/turn.rs` takes its events,
-//!   `display/answer.rs` renders the answer (`markdown`).
-//! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` and `session/agent_turns.rs` to
+//!   builds the request from the record (`dialog/context.rs`), `session/io.rs` carries out its effects;
+//!   `agent/codex/driver.rs` or `agent/acp/driver.rs` speaks to the agent, whose events come to `session/prompt/turn.rs`
+//!   through `session/route.rs`; `display/answer.rs` renders the answer (`markdown`).
+//! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` and `session/event_loop.rs` to
 //!   `session/tools/mod.rs`; `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the
 //!   code (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
 //! - **`execute_request`**: `jupyter/server.rs` receives, `kernel/channels.rs` queues, `kernel/handler.rs` takes it,

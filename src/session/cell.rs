@@ -1,23 +1,26 @@
-//! A running cell: collects its output, writes its row of the record, and returns its result.
+//! A running cell: collects its output and returns its effects, its row of the record among them, and its result.
 //!
 //! Only a cell of the user may leave the shell or fill the editor; the agent's code may not.
 
-use std::borrow::Cow;
+mod origin;
+
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::artifacts::MOST_BYTES;
+use crate::effect::{Effect, RecordWrite, RecordedOutput, To};
 use crate::events::{AfterEvent, CellEvent, Notice, SessionEvent, TextEvent};
+use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
-use crate::output::transcript::TranscriptText;
-use crate::output::{CellOutput, MODEL_CHARACTERS};
 use crate::output_collector::OutputCollector;
 use crate::outputs::Outputs;
-use crate::record::{CellStatus, RecordHandle};
+use crate::record::CellStatus;
 use crate::run::RunSender;
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
 use crate::runtimes::RuntimeRole;
+
+pub(super) use origin::{CellOrigin, CellResult};
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;
@@ -25,7 +28,8 @@ const KEPT: usize = MOST_BYTES;
 const RECORDED: usize = 1 << 20;
 
 pub(super) struct CellRun {
-    pub id: RequestId,
+    /// Once the runtime has the cell.
+    pub id: Option<RequestId>,
     pub role: RuntimeRole,
     origin: CellOrigin,
     shown: OutputCollector,
@@ -37,7 +41,6 @@ pub(super) struct CellRun {
     kept: Option<String>,
     metadata: Map<String, Value>,
     out: RunSender,
-    outputs: Outputs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,40 +50,6 @@ enum Verbosity {
     OnError,
     /// Nothing, not even an interruption.
     Off,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CellOrigin {
-    /// The user, under this In number.
-    User(u32),
-    /// The user, with the wish to keep it private: numbered, recorded nowhere.
-    Private,
-    /// The agent, under this In number.
-    Agent(u32),
-    /// A replay by the user: under this In number, recorded or not.
-    Replay { line: u32, recorded: bool },
-    /// A start-up file: not numbered, not recorded.
-    Startup,
-    /// A skill, or the agent in a kernel of its own: not numbered, not recorded, not shown as a cell.
-    Internal,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct CellResult {
-    pub ending: Ending,
-    pub shown: TranscriptText,
-    /// Its outputs and values in order; only for the agent's cells and for cells that go into a notebook.
-    pub outputs: Vec<CellOutput>,
-    /// In number and source, where it goes into a notebook.
-    pub kept: Option<(u32, String)>,
-    /// Its pictures, as `data:` URLs, in order.
-    pub images: Vec<String>,
-    /// The exception as `Name: value`.
-    pub raised: Option<String>,
-    pub took: Duration,
-    pub leaving: bool,
-    /// The interpreter's directory afterwards, if the interpreter reported one.
-    pub cwd: Option<String>,
 }
 
 pub(super) enum CellProgress {
@@ -93,9 +62,9 @@ pub(super) enum CellProgress {
 }
 
 impl CellRun {
-    pub(super) fn new(id: RequestId, origin: CellOrigin, out: RunSender, outputs: Outputs) -> Self {
+    pub(super) fn new(origin: CellOrigin, out: RunSender) -> Self {
         CellRun {
-            id,
+            id: None,
             role: RuntimeRole::User,
             origin,
             shown: OutputCollector::new(KEPT),
@@ -106,7 +75,6 @@ impl CellRun {
             kept: None,
             metadata: Map::new(),
             out,
-            outputs,
         }
     }
 
@@ -131,35 +99,46 @@ impl CellRun {
         self.verbosity = Verbosity::Off;
     }
 
-    fn show(&self, event: impl Into<SessionEvent>) {
-        if self.verbosity == Verbosity::Full {
-            self.out.send(event);
+    fn emit(&self, event: impl Into<SessionEvent>) -> Effect {
+        Effect::Emit(To::Run(self.out.clone()), event.into())
+    }
+
+    fn show(&self, event: impl Into<SessionEvent>) -> Vec<Effect> {
+        match self.verbosity {
+            Verbosity::Full => vec![self.emit(event)],
+            Verbosity::OnError | Verbosity::Off => Vec::new(),
         }
     }
 
     /// Shows, as text, the output withheld so far.
-    fn show_withheld(&mut self) {
+    fn show_withheld(&mut self) -> Option<Effect> {
         if self.verbosity != Verbosity::OnError {
-            return;
+            return None;
         }
         self.verbosity = Verbosity::Full;
         let mut text = self.shown.text();
-        if !text.is_empty() {
-            text.push('\n');
-            self.out.send(CellEvent::Output {
-                stream: OutputStream::Stdout,
-                bytes: text.into_bytes(),
-                foreign: false,
-            });
+        if text.is_empty() {
+            return None;
         }
+        text.push('\n');
+        Some(self.emit(CellEvent::Output {
+            stream: OutputStream::Stdout,
+            bytes: text.into_bytes(),
+            foreign: false,
+        }))
     }
 
-    /// Takes an event of this cell: shows and keeps it; records the cell when the event was its last.
-    pub(super) fn on(&mut self, event: RuntimeEvent, record: &RecordHandle) -> CellProgress {
-        match event {
+    /// Takes an event of this cell: shows and keeps it; records the cell when the event was its last. `outputs` keeps
+    /// what is too long for the record.
+    pub(super) fn on(
+        &mut self,
+        event: RuntimeEvent,
+        outputs: &Outputs,
+    ) -> (Vec<Effect>, CellProgress) {
+        let effects = match event {
             RuntimeEvent::Started { .. } if self.origin != CellOrigin::Internal => {
                 self.begun = true;
-                self.out.send(CellEvent::Started);
+                vec![self.emit(CellEvent::Started)]
             }
             RuntimeEvent::Output {
                 stream,
@@ -172,23 +151,24 @@ impl CellRun {
                     stream,
                     bytes,
                     foreign,
-                });
+                })
             }
             RuntimeEvent::Display { display, .. } => {
                 self.shown.display(&display);
-                self.show(CellEvent::Display(display));
+                self.show(CellEvent::Display(display))
             }
             RuntimeEvent::Comm { message, .. } => self.show(CellEvent::Comm(message)),
             RuntimeEvent::Status { text, .. } => self.show(CellEvent::Status(text)),
             RuntimeEvent::Error { error, .. } => {
-                self.show_withheld();
+                let withheld = self.show_withheld();
                 self.shown.error(&error);
                 self.raised = Some(error.summary());
-                self.show(CellEvent::Raised(error));
+                let raised = self.show(CellEvent::Raised(error));
+                withheld.into_iter().chain(raised).collect()
             }
             RuntimeEvent::Clear { wait, .. } => {
                 self.shown = OutputCollector::new(KEPT);
-                self.show(CellEvent::Clear { wait });
+                self.show(CellEvent::Clear { wait })
             }
             RuntimeEvent::Page { bundle, .. } => self.show(TextEvent::Page(bundle)),
             RuntimeEvent::InputRequested {
@@ -197,31 +177,30 @@ impl CellRun {
                 password,
                 ..
             } => {
-                self.out.send(CellEvent::InputRequested {
+                vec![self.emit(CellEvent::InputRequested {
                     call,
                     prompt,
                     password,
-                });
+                })]
             }
             RuntimeEvent::ExitRequested { code, stays, .. } => {
                 self.leaving = !stays;
-                if self.is_users() {
-                    self.out.send(match stays {
-                        true => AfterEvent::Detach,
-                        false => AfterEvent::Leave(code),
-                    });
+                match stays {
+                    _ if !self.is_users() => Vec::new(),
+                    true => vec![self.emit(AfterEvent::Detach)],
+                    false => vec![self.emit(AfterEvent::Leave(code))],
                 }
             }
             RuntimeEvent::NextInput { text, replaces, .. } if self.is_users() => {
-                self.out.send(match replaces {
+                vec![self.emit(match replaces {
                     true => AfterEvent::Replace(text),
                     false => AfterEvent::Refill(text),
-                });
+                })]
             }
-            RuntimeEvent::Finished { finish, .. } => return self.finish(finish, record),
-            _ => {}
-        }
-        CellProgress::On
+            RuntimeEvent::Finished { finish, .. } => return self.finish(finish, outputs),
+            _ => Vec::new(),
+        };
+        (effects, CellProgress::On)
     }
 
     pub(super) fn reports_start_failure(&self) -> bool {
@@ -241,9 +220,10 @@ impl CellRun {
         matches!(self.origin, CellOrigin::User(_) | CellOrigin::Private)
     }
 
-    fn finish(&mut self, finish: Finish, record: &RecordHandle) -> CellProgress {
+    fn finish(&mut self, finish: Finish, outputs: &Outputs) -> (Vec<Effect>, CellProgress) {
+        let mut effects = Vec::new();
         if finish.ending != Ending::Ok {
-            self.show_withheld();
+            effects.extend(self.show_withheld());
         }
         let state = match &finish.ending {
             // A shell reports failures by its exit status.
@@ -277,7 +257,7 @@ impl CellRun {
             CellOrigin::User(line) => self.kept.take().map(|source| (line, source)),
             _ => None,
         };
-        let outputs = match self.origin {
+        let kept_outputs = match self.origin {
             CellOrigin::Agent(_) => layout.outputs(&shown.text, bundles.clone()),
             _ if kept.is_some() => layout.outputs(&shown.text, bundles.clone()),
             _ => Vec::new(),
@@ -289,7 +269,7 @@ impl CellRun {
                 .map(|(mime, base64)| format!("data:{mime};base64,{base64}"))
                 .collect(),
             raised: self.raised.take(),
-            outputs,
+            outputs: kept_outputs,
             kept,
             took: Duration::from_millis(took),
             leaving: self.leaving,
@@ -304,23 +284,31 @@ impl CellRun {
         } = self.origin
         {
             if let Some(exit) = finish.exit {
-                record.record_shell_exit(line, exit);
+                effects.push(Effect::Record(RecordWrite::ShellExit { line, exit }));
             }
             let shown = &result.shown;
             let (text, layout) = if shown.cut || shown.text.len() > RECORDED {
                 // Leaves room for the note about the cut: a second cut would state the sizes of the first one's
                 // rest.
-                let text = self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200);
-                (Cow::Owned(text), layout.unplaced())
+                let text = outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200);
+                (text, layout.unplaced())
             } else {
-                (Cow::Borrowed(shown.text.as_str()), layout)
+                (shown.text.clone(), layout)
             };
-            record.record_output_with_layout(line, &text, bundles, &layout, state, took);
+            let output = RecordedOutput {
+                line,
+                text,
+                bundles,
+                layout,
+                state,
+                took,
+            };
+            effects.push(Effect::Record(RecordWrite::Output(Box::new(output))));
         }
         if self.origin == CellOrigin::Startup && !self.begun && finish.ending == Ending::Interrupted
         {
             let notice = Notice::note("interrupted: start-up files were not run");
-            self.out.send(notice);
+            effects.push(self.emit(notice));
         }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(failure)) => {
@@ -330,7 +318,7 @@ impl CellRun {
                 ) {
                     let notice = Notice::warning(failure.message.clone());
                     let notice = notice.hint(failure.hint.clone());
-                    self.out.send(notice);
+                    effects.push(self.emit(notice));
                 }
                 CellProgress::Ended(result)
             }
@@ -338,11 +326,14 @@ impl CellRun {
             _ => CellProgress::Ended(result),
         };
         if self.origin != CellOrigin::Internal {
-            self.out.send(CellEvent::Ended {
+            effects.push(self.emit(CellEvent::Ended {
                 ending: finish.ending,
                 typeahead: finish.typeahead,
-            });
+            }));
         }
-        step
+        (effects, step)
     }
 }
+
+#[cfg(test)]
+mod tests;

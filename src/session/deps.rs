@@ -26,7 +26,6 @@ pub(super) struct SessionDeps {
     pub(super) keys: Arc<Keymap>,
     pub(super) notebooks: NotebookPlaces,
     pub(super) asks: bool,
-    pub(super) at_home: StartupFiles,
 }
 
 /// Start-up files, run before the first input.

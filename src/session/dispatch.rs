@@ -10,20 +10,18 @@ use crate::attachments::{self, Attachments};
 use crate::cell::{CellOrigin, CellRun};
 use crate::commands::{turns, undo};
 use crate::config::Images;
-use crate::effect::Effect;
+use crate::effect::{CellStart, Effect, Event, Found, RecordWrite};
 use crate::event_loop::Session;
 use crate::events::{AfterEvent, BeginEvent, Notice, RunKind};
 use crate::handle::Command;
 use crate::input::{Input, classify, prompt_source, shell_cell};
 use crate::loading;
 use crate::markdown::Background;
-use crate::numbering::Numbering;
 use crate::prompt::Prompt;
-use crate::record::RecordHandle;
-use crate::replay::{ReplayContext, ReplayRun};
+use crate::replay::{ReplayCell, ReplayRun};
 use crate::resume;
 use crate::run::RunSender;
-use crate::runtime::{DarkRendering, Execute};
+use crate::runtime::{DarkRendering, Execute, RuntimeRequest};
 use crate::runtimes::RuntimeRole;
 use crate::scheduler::{ActiveJob, CellJob, QueuedJob};
 
@@ -34,77 +32,82 @@ impl Session {
             let words: Vec<&str> = text.split_whitespace().collect();
             words == ["%ipycodex", "interrupt"]
         };
-        if self.scheduler.active().is_some() && beside(&submission.text) {
+        if self.state.scheduler.active().is_some() && beside(&submission.text) {
             return self.begin(submission, out);
         }
         self.enqueue(QueuedJob::Input(submission), out);
     }
 
     pub(super) fn enqueue(&mut self, work: QueuedJob, out: RunSender) {
-        self.scheduler.enqueue(work, out);
+        self.state.scheduler.enqueue(work, out);
         self.advance();
     }
 
-    /// Starts queued jobs while none is active.
+    /// Begins the next queued job if none is active; `Event::Advance` follows for the one after it.
     pub(super) fn advance(&mut self) {
-        while self.numbering.is_open() {
-            match self.scheduler.next() {
-                Some((QueuedJob::Input(submission), out)) => self.begin(submission, out),
-                Some((QueuedJob::Replay(replay), out)) => {
-                    let record = self.record.clone();
-                    self.await_effects(&out, resume::handed_in(replay, record));
-                }
-                Some((QueuedJob::Load(loading), out)) => {
-                    let language = self.runtimes.user.able().language.clone();
-                    let loaded = loading::load(loading, self.record.clone(), language, out.clone());
-                    self.await_effects(&out, loaded);
-                }
-                Some((QueuedJob::SetUp, out)) => self.begin_set_up(out),
-                Some((QueuedJob::RestoreVariables, out)) => self.bring_back(&out),
-                Some((QueuedJob::Call(call), out)) => self.begin_call(call, out),
-                None => return,
-            }
+        if !self.state.numbering.is_open() {
+            return;
         }
+        let Some((job, out)) = self.state.scheduler.next() else {
+            return;
+        };
+        match job {
+            QueuedJob::Input(submission) => self.begin(submission, out),
+            QueuedJob::Replay(replay) => {
+                let record = self.io.record.clone();
+                self.await_effects(&out, resume::handed_in(replay, record));
+            }
+            QueuedJob::Load(loading) => {
+                let language = self.io.runtimes.user.able().language.clone();
+                let loaded = loading::load(loading, self.io.record.clone(), language, out.clone());
+                self.await_effects(&out, loaded);
+            }
+            QueuedJob::SetUp => self.begin_set_up(out),
+            QueuedJob::RestoreVariables => self.bring_back(&out),
+            QueuedJob::Call(call) => self.begin_call(call, out),
+        }
+        self.raise(Event::Advance);
     }
 
     /// Begins an input. Where it replaces exchanges that have run cells, asks the user first whether the
     /// interpreter steps back over those.
     fn begin(&mut self, submission: Submission, out: RunSender) {
-        let ran_for = &self.step_log.ran_for;
+        let ran_for = &self.state.step_log.ran_for;
         let from = submission.replaces;
         let Some(from) = from.filter(|from| ran_for.values().any(|line| line >= from)) else {
             return self.begin_now(submission, out);
         };
         // After an interrupt at the question, Up finds the text.
         if let Input::Prompt(prompt) = classify(&submission.text, submission.mode) {
-            self.record.recall().push(&prompt_source(&prompt.text));
+            let recalled = RecordWrite::Recall(prompt_source(&prompt.text));
+            self.run_effects(vec![Effect::Record(recalled)], &out);
         }
-        let replaced = undo::replace(self.record.clone(), from, submission, ran_for.clone());
+        let ran_for = self.state.step_log.ran_for.clone();
+        let replaced = undo::replace(self.io.record.clone(), from, submission, ran_for);
         self.await_effects(&out, replaced);
     }
 
     pub(super) fn begin_now(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
         let retention = Retention::from_submission(&submission);
-        let counter = (&mut self.numbering, &self.record);
         match classify(&source, submission.mode) {
             Input::Empty => {}
             Input::Exit => out.send(AfterEvent::Leave(0)),
             Input::Shell { command } => self.begin_shell(command, &submission, out),
             Input::Command { line } => {
-                let number = number(counter, &source, RunKind::Command, retention, &out);
+                let number = self.number(&source, RunKind::Command, retention, &out);
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) if prompt.repeats() => {
-                self.await_effects(&out, turns::repeat(self.record.clone()));
+                self.await_effects(&out, turns::repeat(self.io.record.clone()));
             }
             Input::Prompt(prompt) => {
                 let hint = prompt.hint.map(Notice::note);
-                for notice in self.unreported.take().into_iter().chain(hint) {
+                for notice in self.state.unreported.take().into_iter().chain(hint) {
                     out.send(notice);
                 }
                 let own = prompt_source(&prompt.text);
-                let line = number(counter, &own, RunKind::Prompt, Retention::Recorded, &out);
+                let line = self.number(&own, RunKind::Prompt, Retention::Recorded, &out);
                 let prompt = Prompt::new(line, prompt.text, source, Instant::now())
                     .with_attachments(submission.attached, submission.schema)
                     .with_can_ask(submission.asks)
@@ -121,11 +124,12 @@ impl Session {
     pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
         let (named, replaced) = (prompt.named_files(), prompt.replaced_lines());
         let ticket = self
+            .state
             .scheduler
             .start(ActiveJob::Prompt(Box::new(prompt)), out);
-        let (record, inbox) = (self.record.clone(), self.inbox.clone());
-        let skills = self.skill_registry.ready();
-        let (cwd, places) = (self.cwd.clone(), self.deps.notebooks.clone());
+        let (record, inbox) = (self.io.record.clone(), self.io.inbox.clone());
+        let skills = self.state.skill_registry.ready();
+        let (cwd, places) = (self.state.cwd.clone(), self.io.deps.notebooks.clone());
         tokio::spawn(async move {
             let read = match named.is_empty() {
                 true => Ok(Attachments::default()),
@@ -153,21 +157,22 @@ impl Session {
         let retention = Retention::from_submission(&submission);
         let line = match submission.silent {
             true => None,
-            false => {
-                let counter = (&mut self.numbering, &self.record);
-                Some(number(counter, &code, RunKind::Cell, retention, &out))
-            }
+            false => Some(self.number(&code, RunKind::Cell, retention, &out)),
         };
         if let Some(line) = line
-            && let Some(replaced) = replaced(submission.replaces, line)
+            && let Some(lines) = replaced(submission.replaces, line)
         {
-            self.record.hide(replaced, true);
+            let hidden = true;
+            self.run_effects(
+                vec![Effect::Record(RecordWrite::Hide { lines, hidden })],
+                &out,
+            );
         }
         let execute = Execute {
             execution_count: line,
             store_history: line.is_some(),
             silent: submission.silent,
-            stdin: self.runtimes.user.stdin(submission.stdin),
+            stdin: self.io.runtimes.user.stdin(submission.stdin),
             location: submission.place,
             dark: self.dark(),
             parent: submission.parent,
@@ -175,10 +180,16 @@ impl Session {
         };
         let stops = submission.stop_on_error;
         let (Some(line), Retention::Recorded) = (line, retention) else {
-            return self.run_cell(RuntimeRole::User, execute, CellOrigin::Private, stops, out);
+            let start = CellStart {
+                role: RuntimeRole::User,
+                execute,
+                origin: CellOrigin::Private,
+                stops,
+            };
+            return self.run_cell(start, out);
         };
         // The interpreter starts while the record is written.
-        self.runtimes.user.get();
+        self.io.runtimes.user.get();
         self.run_recorded(RuntimeRole::User, execute, line, stops, &out);
     }
 
@@ -191,52 +202,55 @@ impl Session {
         out: &RunSender,
     ) {
         let recording = ActiveJob::Recording { interrupted: false };
-        let recorded = self.record.wait_written();
+        let record = self.io.record.clone();
         self.await_effects_as(recording, out, async move {
-            recorded.await;
-            vec![Effect::RunCell {
+            record.wait_written().await;
+            vec![Effect::found(Found::Cell(Box::new(CellStart {
                 role,
-                execute: Box::new(execute),
+                execute,
                 origin: CellOrigin::User(line),
                 stops,
-            }]
+            })))]
         });
     }
 
-    pub(super) fn run_cell(
-        &mut self,
-        role: RuntimeRole,
-        execute: Execute,
-        origin: CellOrigin,
-        stops: bool,
-        out: RunSender,
-    ) {
-        let kept = self.workbook.is_open().then(|| match role {
-            RuntimeRole::Shell => shell_cell(&execute.code, &self.shell_name()),
+    pub(super) fn run_cell(&mut self, start: CellStart, out: RunSender) {
+        let CellStart {
+            role,
+            execute,
+            origin,
+            stops,
+        } = start;
+        let kept = self.io.workbook.is_open().then(|| match role {
+            RuntimeRole::Shell => shell_cell(&execute.code, &self.io.shell_name()),
             _ => execute.code.clone(),
         });
-        let Some(runtime) = self.runtimes.of(role) else {
-            return;
-        };
-        let id = runtime.execute(execute);
-        let mut run =
-            CellRun::new(id, origin, out.clone(), self.outputs.clone()).on_runtime_of(role);
+        let mut run = CellRun::new(origin, out.clone()).on_runtime_of(role);
         if let Some(source) = kept {
             run.keep(source);
         }
         let cell = CellJob::new(run, None).stopping(stops);
-        self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
+        self.start_cell(cell, RuntimeRequest::Execute(execute), out);
+    }
+
+    /// Starts the job of a cell, and sends what it runs.
+    pub(super) fn start_cell(&mut self, cell: CellJob, request: RuntimeRequest, out: RunSender) {
+        let (role, request) = (cell.run.role, Box::new(request));
+        let active = ActiveJob::Cell(Box::new(cell));
+        let job = self.state.scheduler.start(active, out);
+        self.carry_out(vec![Effect::Execute { job, role, request }]);
     }
 
     /// Returns whether output is shown on a dark terminal, as far as known, and whether pictures are adapted to
     /// that.
     pub(super) fn dark(&self) -> DarkRendering {
-        let choices = &self.choices;
+        let choices = &self.state.choices;
         let named = || Background::of_theme(&choices.code_theme);
         let background = self
+            .state
             .terminal_background
             .or(choices.code_theme_chosen.then(named));
-        let is_dark = self.runtimes.user.has_terminal() && background == Some(Background::Dark);
+        let is_dark = self.io.runtimes.user.has_terminal() && background == Some(Background::Dark);
         match choices.images != Images::Off && choices.fit_plots {
             _ if !is_dark => DarkRendering::Off,
             true => DarkRendering::TextAndPictures,
@@ -247,32 +261,57 @@ impl Session {
     /// Numbers a prompt and sends it again, in place of the exchange at `line` if there is one.
     pub(super) fn resend(&mut self, line: Option<u32>, text: String, out: &RunSender) {
         let source = prompt_source(&text);
-        let counter = (&mut self.numbering, &self.record);
-        let own = number(counter, &source, RunKind::Prompt, Retention::Recorded, out);
+        let own = self.number(&source, RunKind::Prompt, Retention::Recorded, out);
         let prompt =
             Prompt::new(own, text, source, Instant::now()).replacing(line.map(|line| line..=line));
         self.begin_prompt(prompt, out.clone());
     }
 
     pub(super) fn continue_replay(&mut self, replay: Box<ReplayRun>) {
-        let dark = self.dark();
-        let mut context = ReplayContext {
-            dark,
-            numbering: &mut self.numbering,
-            record: &self.record,
-            runtime: &mut self.runtimes.user,
-            outputs: &self.outputs,
-        };
-        if let Some((run, replay)) = replay.go_on(&mut context) {
-            let out = replay.out().clone();
+        let (dark, out) = (self.dark(), replay.out().clone());
+        let (effects, next) = replay.go_on(&mut self.state.numbering, dark);
+        self.run_effects(effects, &out);
+        if let Some(ReplayCell {
+            run,
+            replay,
+            execute,
+        }) = next
+        {
             let cell = CellJob::new(run, Some(replay));
-            self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
+            self.start_cell(cell, RuntimeRequest::Execute(execute), out);
         }
+    }
+
+    /// Assigns an input its number and, unless it is private, records it before it has any effect.
+    fn number(
+        &mut self,
+        source: &str,
+        kind: RunKind,
+        retention: Retention,
+        out: &RunSender,
+    ) -> u32 {
+        let numbering = &mut self.state.numbering;
+        let source = source.to_owned();
+        let (line, write) = match retention {
+            Retention::Unnumbered => (numbering.passing(), None),
+            Retention::Private => {
+                let line = numbering.take_private();
+                (line, Some(RecordWrite::Recall(source)))
+            }
+            Retention::Recorded => {
+                let line = numbering.take();
+                (line, Some(RecordWrite::Input { line, source }))
+            }
+        };
+        let begun = Effect::show(BeginEvent::Input { line, kind });
+        let effects = write.map(Effect::Record).into_iter().chain([begun]);
+        self.run_effects(effects.collect(), out);
+        line
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Retention {
+enum Retention {
     Recorded,
     Private,
     Unnumbered,
@@ -286,30 +325,6 @@ impl Retention {
             (false, false) => Retention::Unnumbered,
         }
     }
-}
-
-/// Assigns an input its number and, unless it is private, records it before it has any effect.
-pub(super) fn number(
-    (numbering, record): (&mut Numbering, &RecordHandle),
-    source: &str,
-    kind: RunKind,
-    retention: Retention,
-    out: &RunSender,
-) -> u32 {
-    let line = match retention {
-        Retention::Unnumbered => numbering.passing(),
-        Retention::Private => {
-            record.recall().push(source);
-            numbering.take_private()
-        }
-        Retention::Recorded => {
-            let line = numbering.take();
-            record.record_input(line, source, source);
-            line
-        }
-    };
-    out.send(BeginEvent::Input { line, kind });
-    line
 }
 
 /// Returns the In numbers that are removed for an input that took `own` and replaces everything from `from` on.

@@ -1,4 +1,7 @@
-//! What the loop does once a command's wait is over, as values; the futures that wait hold nothing of the session.
+//! What the machines of a session want done ([`Effect`]) and what they hear of each other ([`Event`]), as values.
+//!
+//! What one machine wants of another is an event of the queue, never a call: [`Effect::Raise`]. The futures that a
+//! command waits for return effects, too, and hold nothing of the session.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -7,89 +10,286 @@ use std::pin::Pin;
 use serde_json::Value;
 
 use crate::Submission;
+use crate::agent::{AgentReply, ToolCall, TurnId, TurnRequest, Usage};
+use crate::approvals::ApprovalRequester;
 use crate::cell::CellOrigin;
 use crate::dialog::Dialog;
 use crate::editor::EditorRequest;
 use crate::events::{Notice, SessionEvent};
-use crate::record::{RecordedCell, SessionTail, SwitchedSession};
+use crate::ids::{CallId, JobId, ToolCaller};
+use crate::output::mime::MimeBundle;
+use crate::output::shown::Layout;
+use crate::peers::RuntimeRequester;
+use crate::prompt::PromptEvent;
+use crate::question::{QuestionSubject, Reply};
+use crate::record::{
+    CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
+    SessionTail, SwitchedSession,
+};
 use crate::replay::{Replay, ReplayPurpose};
-use crate::runtime::{Execute, SavedVariables};
+use crate::run::RunSender;
+use crate::runtime::{
+    Execute, HostRequest, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, SavedVariables,
+};
 use crate::runtimes::RuntimeRole;
-use crate::undo::{SteppedLines, UndoRequest};
+use crate::tool_return::ToolReturn;
+use crate::tools::ToolEvent;
+use crate::undo::UndoRequest;
 use crate::workbook::{EditedCell, OpenWorkbook};
 
+#[derive(Debug)]
+pub(crate) enum To {
+    /// The run of the job whose machine or wait said it, else the background.
+    Job,
+    /// Whoever called the active call, where a front-end shows the call.
+    Caller,
+    Run(RunSender),
+}
+
 pub(crate) enum Effect {
-    Emit(SessionEvent),
-    RequestEditor(EditorRequest),
+    Raise(Event),
+    Emit(To, SessionEvent),
+    RequestEditor(To, EditorRequest),
+    Record(RecordWrite),
+    /// Write long outputs that are not in files yet.
+    SaveOutputs(To),
+    /// Write the exchange to the exact log.
+    LogExchange {
+        sent: String,
+        stored: String,
+        session: i64,
+        to: To,
+    },
+    /// Something may have changed that decides which tools there are.
+    ToolsChanged,
+    /// Run a cell of this job; [`Event::Submitted`] follows.
+    Execute {
+        job: JobId,
+        role: RuntimeRole,
+        request: Box<RuntimeRequest>,
+    },
+    /// Ask the user's runtime; [`Event::RuntimeReplied`] or its own reply follows.
+    AskRuntime(RuntimeRequest, RuntimeRequester),
+    /// Give the user's code the last prompt and its answer.
+    PublishExchange {
+        prompt: String,
+        response: String,
+    },
+    /// [`Event::TurnStarted`] follows.
+    StartTurn(JobId, Box<TurnRequest>),
+    ReplyToAgent(TurnId, AgentReply),
+    CancelTurn(TurnId),
+    /// Interrupt the code that runs there; where that cannot be done, a notice says so.
+    Interrupt {
+        role: RuntimeRole,
+        to: To,
+    },
+    /// The user's interpreter is another process now.
+    InterpreterMoved,
+    OpenNotebook(Box<OpenWorkbook>),
+    EditCell(EditedCell),
+}
+
+pub(crate) enum RecordWrite {
+    Input {
+        line: u32,
+        source: String,
+    },
+    /// A command of the session's shell.
+    ShellCommand {
+        line: u32,
+        command: String,
+    },
+    /// A text for the editor's history only.
+    Recall(String),
+    ShellExit {
+        line: u32,
+        exit: i32,
+    },
+    Output(Box<RecordedOutput>),
     /// Hides entries from the conversation, or restores them.
     Hide {
         lines: RangeInclusive<u32>,
         hidden: bool,
     },
-    Stepped(Box<StepResult>),
+    /// The interpreter stepped back over these cells, or forward again.
+    StepOver {
+        session: Option<i64>,
+        lines: Vec<u32>,
+        over: bool,
+    },
+    Decision(RecordedDecision),
+    /// A whole exchange that is replayed; `after` is the last line of code before it.
+    Exchange {
+        line: u32,
+        after: u32,
+        prompt: String,
+        response: String,
+    },
+    /// An exchange begins; `Answer` and `EndTurn` are about the last one that has begun.
+    BeginTurn(PromptStart),
+    /// The answer so far, in its stored form.
+    Answer(String),
+    EndTurn {
+        outcome: RecordedOutcome,
+        /// The answer in its stored form.
+        stored: String,
+        usage: Option<Usage>,
+    },
+    /// The answer to this prompt holds the output of these cells, so that they are no context for later prompts while
+    /// the exchange is part of the conversation.
+    InAnswer {
+        cells: Vec<u32>,
+        prompt: u32,
+    },
+    Thread {
+        agent: String,
+        thread: Option<RecordedThread>,
+    },
+}
+
+pub(crate) struct RecordedOutput {
+    pub(crate) line: u32,
+    pub(crate) text: String,
+    pub(crate) bundles: Vec<MimeBundle>,
+    pub(crate) layout: Layout,
+    pub(crate) state: CellStatus,
+    /// In milliseconds.
+    pub(crate) took: u64,
+}
+
+pub(crate) enum Event {
+    /// The user stops what is active.
+    Interrupted,
+    /// The user stopped the active call.
+    CallStopped,
+    /// The user stopped waiting for a command; no job is active.
+    WaitStopped(RunSender),
+    /// The end of an interpreter was reported to the user.
+    DeathTold,
+    /// No job is active: the replay goes on, then the queue.
+    Free,
+    /// No job is active, or a queued one has begun: begin the next.
+    Advance,
+    /// For this prompt, while it is active.
+    Prompt(JobId, PromptEvent),
+    TurnStarted(JobId, TurnId),
+    /// The turn of the active prompt is over: stop what runs for it; [`PromptEvent::ToolsStopped`] follows.
+    TurnOver,
+    /// The active prompt is over.
+    JobOver,
+    /// The runtime has the cell of this job.
+    Submitted(JobId, RequestId),
+    RuntimeReplied(RuntimeRequester, RuntimeReply),
+    /// The agent calls a tool that its turn offers.
+    ToolCalled(ToolCall),
+    /// Interrupt the tool of the turn, if it runs code.
+    ToolInterrupted,
+    /// For the active call of this caller.
+    Tool(ToolCaller, ToolEvent),
+    /// For this call, while it is active.
+    ToolOf(CallId, ToolEvent),
+    /// The result of a call, and the cells whose output it holds.
+    ToolDone(ToolCaller, ToolReturn, Vec<u32>),
+    /// The active job, a call, is over.
+    CallReturned(ToolReturn),
+    Ask(QuestionSubject, ApprovalRequester),
+    Replied(ApprovalRequester, Reply),
+    /// The consequences of a reply are over: show the next question.
+    NextQuestion,
+    /// An event of a cell that is not suspended.
+    Cell(RuntimeRole, RuntimeEvent),
+    /// The cell has ended that the active prompt or call ran for.
+    CallsAbandoned,
+    /// Begin the next call of the agent's code.
+    NextAgentCall,
+    AgentCallShown(HostRequest),
+    Found(Found, To),
+}
+
+/// What a command's wait has found, for the session to go on with.
+pub(crate) enum Found {
     Undo(UndoRequest),
     /// As `Undo`, where the interpreter can step back over the cells: asks the user about that.
-    OfferStepBack(UndoRequest),
+    StepBackPossible(UndoRequest),
     /// Sends a prompt again, in place of the exchange at `line` if there is one.
     Resend {
         line: Option<u32>,
         text: String,
     },
     /// Begins a prompt that replaces earlier entries.
-    BeginInput(Box<Submission>),
+    Input(Box<Submission>),
     /// Lists the skills; the dialog tells which the conversation holds.
-    ListSkills(Box<Dialog>),
+    Skills(Box<Dialog>),
     /// Puts a written setting into force, if that is possible before the next start.
-    ApplySetting {
+    Setting {
         name: &'static str,
         value: Value,
     },
     /// Stores the value of one of the agent's own options.
-    OptionChosen {
+    Option {
         option: String,
         value: String,
     },
-    /// Runs a recorded cell; when it fails and `stops` is set, queued inputs are not run.
-    RunCell {
-        role: RuntimeRole,
-        execute: Box<Execute>,
-        origin: CellOrigin,
-        stops: bool,
-    },
+    Cell(Box<CellStart>),
     /// Runs these steps; `last_code` is the session's last line of code.
     Replay {
         replay: Replay,
         last_code: u32,
         purpose: ReplayPurpose,
     },
-    OpenNotebook(Box<OpenWorkbook>),
-    EditCell(EditedCell),
     /// Runs the start-up files, the project's only if the user agrees.
-    SetUp,
+    StartupAnswers,
     /// Offers the user the variables in this file.
-    OfferVariables {
+    Variables {
         kept: SavedVariables,
         file: PathBuf,
     },
-    SwitchSession(Box<(SwitchedSession, Option<SessionTail>)>),
+    Session(Box<(SwitchedSession, Option<SessionTail>)>),
     /// Reports which names of these cells the interpreter lacks; with `beside`, outside of the queue.
-    FindMissingNames {
+    RecordedCells {
         cells: Vec<RecordedCell>,
         beside: bool,
     },
+    /// The interpreter's directory after a step.
+    Directory(PathBuf),
 }
 
-#[derive(Debug)]
-pub(crate) struct StepResult {
-    pub(crate) cwd: Option<PathBuf>,
-    pub(crate) over: SteppedLines,
-    pub(crate) back: bool,
+/// A recorded cell that can run; when it fails and `stops` is set, queued inputs are not run.
+pub(crate) struct CellStart {
+    pub(crate) role: RuntimeRole,
+    pub(crate) execute: Execute,
+    pub(crate) origin: CellOrigin,
+    pub(crate) stops: bool,
 }
 
 pub(crate) type EffectsFuture = Pin<Box<dyn Future<Output = Vec<Effect>> + Send>>;
 
+impl Effect {
+    /// Shows an event in the run of the job.
+    pub(crate) fn show(event: impl Into<SessionEvent>) -> Self {
+        Effect::Emit(To::Job, event.into())
+    }
+
+    pub(crate) fn found(found: Found) -> Self {
+        Effect::Raise(Event::Found(found, To::Job))
+    }
+
+    pub(crate) fn to_mut(&mut self) -> Option<&mut To> {
+        match self {
+            Effect::Emit(to, _)
+            | Effect::RequestEditor(to, _)
+            | Effect::SaveOutputs(to)
+            | Effect::LogExchange { to, .. }
+            | Effect::Interrupt { to, .. }
+            | Effect::Raise(Event::Found(_, to)) => Some(to),
+            _ => None,
+        }
+    }
+}
+
 pub(crate) fn emit(event: impl Into<SessionEvent>) -> Vec<Effect> {
-    vec![Effect::Emit(event.into())]
+    vec![Effect::show(event)]
 }
 
 pub(crate) fn warn(message: impl Into<String>) -> Vec<Effect> {

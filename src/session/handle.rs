@@ -13,9 +13,7 @@ use tokio::sync::{oneshot, watch};
 use super::editor::{EditorRequestSender, EditorRequests};
 use super::effect::Effect;
 use super::events::Notice;
-use super::external_calls::{
-    Caller, ExternalCall, ExternalRequest, IncomingCalls, PendingCall, Toolset,
-};
+use super::external_calls::{Caller, ExternalCall, IncomingCalls, PendingCall, Toolset};
 use super::ids::{CallId, JobId};
 use super::runtimes::{KillHandle, RuntimeRole};
 use super::suggest::{Draft, OnSuggestion, PendingSuggestion, SuggestionRequest};
@@ -23,7 +21,7 @@ use super::{
     LastExchange, LoadRequest, Replay, Reply, Run, SessionEnd, SessionSnapshot, Skills, Submission,
     external_calls, kernels, run, tools,
 };
-use crate::agent::{ConsultReply, FileChange, ToolCall};
+use crate::agent::{ConsultReply, FileChange, ToolCall, ToolSpec};
 use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::markdown::Background;
@@ -65,24 +63,19 @@ pub(super) enum Command {
     Replay(Replay, run::RunSender),
     Load(LoadRequest, run::RunSender),
     SetUp(run::RunSender),
-    External(ExternalRequest),
+    RestoreVariables(run::RunSender),
+    Call(ExternalCall, run::RunSender),
+    StopCall(u64),
+    /// The user's functions were looked up.
+    FunctionsAre(Vec<ToolSpec>),
     Interrupt,
     Restart,
     Kill(RuntimeRole),
     SkipStep,
     ReplyInput(u64, InputReply),
-    ReplyRecord(u64, Option<RecordLocation>),
     Answer(u64, Reply),
-    LastExchange(oneshot::Sender<Option<LastExchange>>),
-    Ask(RuntimeRequest, oneshot::Sender<RuntimeReply>),
-    WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
-    WarmShell(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
-    ShellJobs(oneshot::Sender<Vec<String>>),
-    WarmAgent,
-    Choices(oneshot::Sender<Choices>),
     OnBackground(Background),
-    Surroundings(oneshot::Sender<SessionSnapshot>),
-    Models(oneshot::Sender<Vec<(String, String)>>),
+    FindMissingNames,
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
     RecordRead(JobId, Box<Dialog>, crate::attachments::Attachments),
     SkillsFound(Box<Skills>),
@@ -102,24 +95,45 @@ pub(super) enum Command {
     EffectsReady(JobId, Vec<Effect>),
     /// Effects that run outside of the queue.
     RunEffects(Vec<Effect>, run::RunSender),
-    Earlier(oneshot::Sender<Option<SessionTail>>),
-    OtherAgent(Box<SessionTail>, oneshot::Sender<Option<Notice>>),
-    FindMissingNames,
-    RestoreVariables(run::RunSender),
-    Sessions {
-        all: bool,
-        answer: oneshot::Sender<Vec<SessionRow>>,
-    },
-    Suggest(Box<SuggestionRequest>),
-    SuggestFrom(Box<Dialog>, Box<SuggestionRequest>),
     /// The agent answered its own code.
     Consulted(u64, ConsultReply),
-    AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
+    Query(Query),
     /// Ends the session; with `tells`, reports slow steps meanwhile.
     Close {
         tells: bool,
         answer: oneshot::Sender<SessionEnd>,
     },
+}
+
+/// A question that changes nothing in the session.
+pub(super) enum Query {
+    ReplyRecord(u64, Option<RecordLocation>),
+    LastExchange(oneshot::Sender<Option<LastExchange>>),
+    Ask(RuntimeRequest, oneshot::Sender<RuntimeReply>),
+    WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
+    WarmShell(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
+    WarmAgent,
+    ShellJobs(oneshot::Sender<Vec<String>>),
+    Choices(oneshot::Sender<Choices>),
+    Surroundings(oneshot::Sender<SessionSnapshot>),
+    Models(oneshot::Sender<Vec<(String, String)>>),
+    Earlier(oneshot::Sender<Option<SessionTail>>),
+    OtherAgent(Box<SessionTail>, oneshot::Sender<Option<Notice>>),
+    Sessions {
+        all: bool,
+        answer: oneshot::Sender<Vec<SessionRow>>,
+    },
+    AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
+    Suggest(Box<SuggestionRequest>),
+    SuggestFrom(Box<Dialog>, Box<SuggestionRequest>),
+    Tools(oneshot::Sender<Toolset>),
+    ToolsIn(Box<Dialog>, oneshot::Sender<Toolset>),
+}
+
+impl From<Query> for Command {
+    fn from(query: Query) -> Self {
+        Command::Query(query)
+    }
 }
 
 impl SessionHandle {
@@ -149,10 +163,15 @@ impl SessionHandle {
         run
     }
 
-    /// Sends a command and blocks for its answer; `None` when the session has ended.
-    fn request<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Option<T> {
+    fn query(&self, query: Query) {
+        // Fails when the session has ended.
+        let _ = self.commands.send(query.into());
+    }
+
+    /// Sends a query and blocks for its answer; `None` when the session has ended.
+    fn request<T>(&self, query: impl FnOnce(oneshot::Sender<T>) -> Query) -> Option<T> {
         let (answer, answered) = oneshot::channel();
-        let _ = self.commands.send(command(answer));
+        self.query(query(answer));
         answered.blocking_recv().ok()
     }
 
@@ -194,17 +213,13 @@ impl SessionHandle {
         let (sender, run) = run::stream();
         let id = self.shared.calls.fetch_add(1, Ordering::Relaxed);
         let call = ExternalCall { id, call, caller };
-        let _ = self
-            .commands
-            .send(Command::External(ExternalRequest::Call(call, sender)));
+        let _ = self.commands.send(Command::Call(call, sender));
         PendingCall { id, run }
     }
 
     /// Stops a call, running or queued; its run still ends.
     pub fn stop_call(&self, id: u64) {
-        let _ = self
-            .commands
-            .send(Command::External(ExternalRequest::Stop(id)));
+        let _ = self.commands.send(Command::StopCall(id));
     }
 
     /// Directs external calls to the latest caller of this method, which shows them; without one, the callers get
@@ -216,9 +231,7 @@ impl SessionHandle {
     /// Requests the tools that can be called from outside; the receiver fails when the session is over.
     pub fn tools(&self) -> oneshot::Receiver<Toolset> {
         let (answer, answered) = oneshot::channel();
-        let _ = self
-            .commands
-            .send(Command::External(ExternalRequest::Tools(answer)));
+        self.query(Query::Tools(answer));
         answered
     }
 
@@ -254,18 +267,18 @@ impl SessionHandle {
     /// Fails when the session to resume is not in the record.
     pub fn await_start(&self) -> Result<SessionStart, Report> {
         let gone = || Err(Report::failure("the session has ended"));
-        self.request(Command::AwaitStart).unwrap_or_else(gone)
+        self.request(Query::AwaitStart).unwrap_or_else(gone)
     }
 
     /// Returns the end of the session as it was before this process; `None` when nothing is known of it.
     pub fn earlier(&self) -> Option<SessionTail> {
-        self.request(Command::Earlier).flatten()
+        self.request(Query::Earlier).flatten()
     }
 
     /// Returns the notice when another agent answered in the resumed session.
     pub fn other_agent(&self, earlier: &SessionTail) -> Option<Notice> {
         let earlier = Box::new(earlier.clone());
-        self.request(|answer| Command::OtherAgent(earlier, answer))
+        self.request(|answer| Query::OtherAgent(earlier, answer))
             .flatten()
     }
 
@@ -277,7 +290,7 @@ impl SessionHandle {
 
     /// Returns the sessions of this directory (else of its git root), or all of them; newest first.
     pub fn sessions(&self, all: bool) -> Vec<SessionRow> {
-        self.request(|answer| Command::Sessions { all, answer })
+        self.request(|answer| Query::Sessions { all, answer })
             .unwrap_or_default()
     }
 
@@ -328,33 +341,33 @@ impl SessionHandle {
 
     /// Returns the newest exchange of the conversation.
     pub fn last_exchange(&self) -> Option<LastExchange> {
-        self.request(Command::LastExchange).flatten()
+        self.request(Query::LastExchange).flatten()
     }
 
     /// Starts the interpreter if it does not run yet; returns the terminal that its cells own, if any.
     pub fn warm_runtime(&self) -> Option<Arc<dyn CellTerminal>> {
-        self.request(Command::WarmRuntime).flatten()
+        self.request(Query::WarmRuntime).flatten()
     }
 
     /// Returns the terminal that commands of the persistent shell own; the shell itself starts with the first
     /// command.
     pub fn shell_terminal(&self) -> Option<Arc<dyn CellTerminal>> {
-        self.request(Command::WarmShell).flatten()
+        self.request(Query::WarmShell).flatten()
     }
 
     /// Returns the command lines of jobs that run or are stopped in the shell and end with it.
     pub fn shell_jobs(&self) -> Vec<String> {
-        self.request(Command::ShellJobs).unwrap_or_default()
+        self.request(Query::ShellJobs).unwrap_or_default()
     }
 
     /// Starts the agent's process if it does not run yet; does not wait for it.
     pub fn warm_agent(&self) {
-        let _ = self.commands.send(Command::WarmAgent);
+        self.query(Query::WarmAgent);
     }
 
     /// Returns the choices in force.
     pub fn choices(&self) -> Option<Choices> {
-        self.request(Command::Choices)
+        self.request(Query::Choices)
     }
 
     /// Sets the terminal's background: the theme for code follows it unless the user has chosen one.
@@ -364,18 +377,18 @@ impl SessionHandle {
 
     /// Returns the interpreter's directory and the skills.
     pub fn surroundings(&self) -> SessionSnapshot {
-        self.request(Command::Surroundings).unwrap_or_default()
+        self.request(Query::Surroundings).unwrap_or_default()
     }
 
     /// Returns name and description of each model; waits for the agent, and starts it when it does not run.
     pub fn models(&self) -> Vec<(String, String)> {
-        self.request(Command::Models).unwrap_or_default()
+        self.request(Query::Models).unwrap_or_default()
     }
 
     /// Sends the runtime a request that is not a cell; the receiver fails when no answer can come any more.
     pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         let (answer, answered) = oneshot::channel();
-        let _ = self.commands.send(Command::Ask(request, answer));
+        self.query(Query::Ask(request, answer));
         answered
     }
 
@@ -383,7 +396,7 @@ impl SessionHandle {
     pub fn suggest(&self, draft: Draft, take: OnSuggestion) -> PendingSuggestion {
         let (request, suggesting) = SuggestionRequest::new(draft, take);
         // Fails when the loop has ended.
-        let _ = self.commands.send(Command::Suggest(Box::new(request)));
+        self.query(Query::Suggest(Box::new(request)));
         suggesting
     }
 

@@ -5,13 +5,14 @@
 //! runtime gets it directly, the agent with the next event of the loop.
 //!
 //! The machines (`scheduler`, `approvals`, `kernels`, `host_calls`, `prompt`, `tools`, `numbering`) hold the state
-//! and know no channel; the files of `impl Session` (each `driver.rs`, `dispatch`, `commands`, `agent_turns`,
-//! `runtime_events`, `startup`, `shutdown`, `shell`) carry out their effects.
+//! (`state.rs`) and know no channel. They return effects (`effect.rs`), which `io.rs` carries out; what one machine
+//! wants of another is an event of the queue (`queue.rs`). Steps that join machines stand in `route.rs` and, as far as
+//! they still reach a peer themselves, in the files of `impl Session` (each `driver.rs`, `dispatch`, `commands`,
+//! `runtime_events`, `startup`, `shutdown`, `shell`).
 //!
 //! Absent on purpose: terminals, Codex, Python, SQL.
 
 mod agent_profile;
-mod agent_turns;
 mod answer_events;
 mod approvals;
 pub mod artifacts;
@@ -20,6 +21,7 @@ mod cell;
 mod clipboard;
 mod commands;
 pub mod config;
+mod context;
 mod deps;
 mod dispatch;
 mod editor;
@@ -32,6 +34,7 @@ mod external_calls;
 mod handle;
 mod host_calls;
 mod ids;
+mod io;
 mod kernels;
 mod loading;
 pub mod magics;
@@ -47,11 +50,14 @@ mod prompt;
 #[cfg(test)]
 #[path = "../properties.rs"]
 pub mod properties;
+mod query;
 mod question;
+mod queue;
 pub mod record;
 mod replay;
 mod replay_summary;
 mod resume;
+mod route;
 mod run;
 mod runtime_events;
 mod runtimes;
@@ -63,10 +69,12 @@ mod shell;
 mod shutdown;
 pub mod skills;
 mod startup;
+mod state;
 mod submission;
 mod suggest;
 mod tool_return;
 mod tools;
+mod turns;
 mod undo;
 mod variables;
 mod workbook;

@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::effect::{Effect, emit};
+use crate::effect::{Effect, Found, emit};
 use crate::events::{Notice, report_notice};
 use crate::input::is_ipycodex_input;
 use crate::notebook::{
@@ -134,11 +134,11 @@ fn replay_effects(loaded: LoadedFile, loading: &LoadRequest, last_code: u32) -> 
         quiet: false,
     };
     let purpose = ReplayPurpose::File { said };
-    effects.push(Effect::Replay {
+    effects.push(Effect::found(Found::Replay {
         replay,
         last_code,
         purpose,
-    });
+    }));
     effects
 }
 

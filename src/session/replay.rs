@@ -8,53 +8,26 @@
 //!
 //! Absent on purpose: where steps come from (a notebook, a record) and how they are shown.
 
+mod steps;
+
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-use crate::dialog::Dialog;
-use crate::input::{is_ipycodex_input, prompt_source};
-use crate::record::{CellStatus, PromptStart, RecordHandle, RecordedOutcome};
-
 use crate::cell::{CellOrigin, CellResult, CellRun};
+use crate::dialog::Dialog;
+use crate::effect::{Effect, RecordWrite, RecordedOutput};
 use crate::events::{BeginEvent, EndEvent, RunKind, TextEvent};
+use crate::input::{is_ipycodex_input, prompt_source};
 use crate::numbering::Numbering;
 use crate::output::shown::Layout;
-use crate::outputs::Outputs;
+use crate::record::CellStatus;
 use crate::replay_summary::{ReplayStop, ReplaySummary};
 use crate::run::RunSender;
-use crate::runtime::{DarkRendering, Ending, Execute, SourceLocation};
-use crate::runtimes::RuntimePeer;
+use crate::runtime::{DarkRendering, Ending, Execute};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replay {
-    /// Its source, for messages: `startup.ipynb`, `session 43`.
-    pub name: String,
-    pub steps: Vec<ReplayStep>,
-    /// Only the output of a cell that fails is shown.
-    pub quiet: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReplayStep {
-    Cell {
-        source: String,
-        /// The In number of a recorded cell, which keeps it and is not recorded again. `None`: the cell takes the
-        /// next number and is recorded as if typed.
-        again: Option<u32>,
-        /// The position in a script.
-        place: Option<SourceLocation>,
-        metadata: Map<String, Value>,
-    },
-    /// Adds an exchange to the conversation: takes the next number, sends nothing.
-    Prompt {
-        prompt: String,
-        response: String,
-        /// The last code line before it; `None` for the last one of this session.
-        after: Option<u32>,
-        metadata: Map<String, Value>,
-    },
-}
+pub(super) use steps::ReplayPurpose;
+pub use steps::{Replay, ReplayStep};
 
 #[derive(Debug)]
 pub(super) struct ReplayRun {
@@ -69,15 +42,11 @@ pub(super) struct ReplayRun {
     out: RunSender,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ReplayPurpose {
-    /// Recorded cells run again.
-    Again {
-        /// Afterwards every recorded cell has run in this interpreter.
-        all: bool,
-    },
-    /// The steps of a file; unless empty, `said` replaces the summary when all went well.
-    File { said: String },
+/// The next cell of a replay, and what it runs.
+pub(super) struct ReplayCell {
+    pub(super) run: CellRun,
+    pub(super) replay: Box<ReplayRun>,
+    pub(super) execute: Execute,
 }
 
 impl ReplayRun {
@@ -149,61 +118,41 @@ impl ReplayRun {
         self.stopping = true;
     }
 
-    /// Reports how the replay ended; returns true when every recorded cell has run now.
-    pub(super) fn end(mut self) -> bool {
+    /// Returns the report on how the replay ended, and whether every recorded cell has run now.
+    pub(super) fn end(mut self) -> (Option<Effect>, bool) {
         self.so_far.rest = rest(&self.steps);
-        let (so_far, out) = (self.so_far, self.out);
+        let so_far = self.so_far;
         let whole = so_far.stopped.is_none();
         match self.purpose {
             ReplayPurpose::File { said } if whole && so_far.skipped == 0 => {
-                if !said.is_empty() {
-                    out.send(TextEvent::Text(said));
-                }
-                false
+                let said = (!said.is_empty()).then_some(TextEvent::Text(said));
+                (said.map(Effect::show), false)
             }
             purpose => {
-                out.send(EndEvent::Replay(so_far));
-                whole && purpose == ReplayPurpose::Again { all: true }
+                let all = whole && purpose == ReplayPurpose::Again { all: true };
+                (Some(Effect::show(EndEvent::Replay(so_far))), all)
             }
         }
     }
 
-    fn tell(&self, line: u32, kind: RunKind, source: &str) {
-        self.out.send(BeginEvent::Step {
+    fn begun(&self, line: u32, kind: RunKind, source: &str) -> Effect {
+        Effect::show(BeginEvent::Step {
             step: self.so_far.of - self.steps.len(),
             of: self.so_far.of,
             line,
             kind,
             source: source.to_owned(),
             quiet: self.quiet,
-        });
+        })
     }
-}
 
-/// The parts of the session that steps use.
-pub(super) struct ReplayContext<'a> {
-    pub numbering: &'a mut Numbering,
-    pub record: &'a RecordHandle,
-    pub runtime: &'a mut RuntimePeer,
-    pub outputs: &'a Outputs,
-    pub dark: DarkRendering,
-}
-
-impl ReplayContext<'_> {
-    /// Numbers a step that is recorded as if typed.
-    fn number(&mut self, source: &str) -> u32 {
-        let line = self.numbering.take_ahead();
-        self.record.record_input(line, source, source);
-        line
-    }
-}
-
-impl ReplayRun {
-    /// Carries out the steps up to the next cell, and returns that cell running; `None` when the replay is over.
+    /// Takes the steps up to the next cell; returns their effects, and that cell, `None` when the replay is over.
     pub(super) fn go_on(
         mut self: Box<Self>,
-        context: &mut ReplayContext<'_>,
-    ) -> Option<(CellRun, Box<Self>)> {
+        numbering: &mut Numbering,
+        dark: DarkRendering,
+    ) -> (Vec<Effect>, Option<ReplayCell>) {
+        let mut effects = Vec::new();
         while let Some(step) = self.next() {
             match step {
                 ReplayStep::Cell {
@@ -212,93 +161,87 @@ impl ReplayRun {
                     place,
                     metadata,
                 } => {
-                    let mut run = self.cell(source, again, place, context);
+                    let line = again.unwrap_or_else(|| number(&source, numbering, &mut effects));
+                    self.line = line;
+                    if again.is_none() {
+                        self.last_code = line;
+                    }
+                    effects.push(self.begun(line, RunKind::Cell, &source));
+                    let recorded = again.is_none();
+                    let origin = CellOrigin::Replay { line, recorded };
+                    let mut run = CellRun::new(origin, self.out.clone());
+                    if self.quiet {
+                        run.show_only_on_error();
+                    }
                     run.loaded_with(metadata);
-                    return Some((run, self));
+                    let execute = Execute {
+                        location: place,
+                        dark,
+                        ..Execute::numbered(source, line)
+                    };
+                    let cell = ReplayCell {
+                        run,
+                        replay: self,
+                        execute,
+                    };
+                    return (effects, Some(cell));
                 }
                 ReplayStep::Prompt {
                     prompt,
                     response,
                     after,
                     metadata,
-                } => self.exchange(&prompt, &response, after, metadata, context),
+                } => {
+                    let source = prompt_source(&prompt);
+                    let line = number(&source, numbering, &mut effects);
+                    if !metadata.is_empty() {
+                        effects.push(Effect::Record(output_with(metadata, line)));
+                    }
+                    effects.push(self.begun(line, RunKind::Prompt, &source));
+                    effects.push(Effect::Record(RecordWrite::Exchange {
+                        line,
+                        after: after.unwrap_or(self.last_code),
+                        prompt,
+                        response,
+                    }));
+                    self.so_far.ran += 1;
+                }
             }
         }
-        context.numbering.expect(0);
-        if self.end() {
-            context.numbering.clear_interpreter_lost();
+        numbering.expect(0);
+        let (told, all) = self.end();
+        effects.extend(told);
+        if all {
+            numbering.clear_interpreter_lost();
         }
-        None
-    }
-
-    fn cell(
-        &mut self,
-        source: String,
-        again: Option<u32>,
-        place: Option<SourceLocation>,
-        context: &mut ReplayContext<'_>,
-    ) -> CellRun {
-        let line = again.unwrap_or_else(|| context.number(&source));
-        self.line = line;
-        if again.is_none() {
-            self.last_code = line;
-        }
-        self.tell(line, RunKind::Cell, &source);
-        let id = context.runtime.execute(Execute {
-            location: place,
-            dark: context.dark,
-            ..Execute::numbered(source, line)
-        });
-        let origin = CellOrigin::Replay {
-            line,
-            recorded: again.is_none(),
-        };
-        let mut run = CellRun::new(id, origin, self.out.clone(), context.outputs.clone());
-        if self.quiet {
-            run.show_only_on_error();
-        }
-        run
-    }
-
-    fn exchange(
-        &mut self,
-        prompt: &str,
-        response: &str,
-        after: Option<u32>,
-        metadata: Map<String, Value>,
-        context: &mut ReplayContext<'_>,
-    ) {
-        let source = prompt_source(prompt);
-        let line = context.number(&source);
-        if !metadata.is_empty() {
-            let mut layout = Layout::default();
-            layout.loaded_with(metadata);
-            context.record.record_output_with_layout(
-                line,
-                "",
-                Vec::new(),
-                &layout,
-                CellStatus::Complete,
-                0,
-            );
-        }
-        self.tell(line, RunKind::Prompt, &source);
-        let after = after.unwrap_or(self.last_code);
-        let key = context
-            .record
-            .begin_prompt(PromptStart::new(line, after, prompt));
-        // An exchange without an answer was stopped before its first word.
-        let outcome = match response.is_empty() {
-            true => RecordedOutcome::Interrupted,
-            false => RecordedOutcome::Complete,
-        };
-        context.record.finish_prompt(key, outcome, response, None);
-        self.so_far.ran += 1;
+        (effects, None)
     }
 
     pub(super) fn out(&self) -> &RunSender {
         &self.out
     }
+}
+
+/// Numbers a step that is recorded as if typed.
+fn number(source: &str, numbering: &mut Numbering, effects: &mut Vec<Effect>) -> u32 {
+    let line = numbering.take_ahead();
+    let source = source.to_owned();
+    effects.push(Effect::Record(RecordWrite::Input { line, source }));
+    line
+}
+
+/// Returns the row of an exchange that a file gives metadata for.
+fn output_with(metadata: Map<String, Value>, line: u32) -> RecordWrite {
+    let mut layout = Layout::default();
+    layout.loaded_with(metadata);
+    RecordWrite::Output(Box::new(RecordedOutput {
+        line,
+        text: String::new(),
+        bundles: Vec::new(),
+        layout,
+        state: CellStatus::Complete,
+        took: 0,
+    }))
 }
 
 /// Returns the first and last number of the remaining recorded cells.

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::LastExchange;
 use crate::config::{AgentChoice, Choices};
 use crate::dialog::Dialog;
-use crate::effect::{Effect, emit};
+use crate::effect::{Effect, Found, emit};
 use crate::events::{Notice, TextEvent, report_notice};
 use crate::magics::ReplayRequest;
 use crate::output::mime::MimeBundle;
@@ -113,11 +113,11 @@ pub(super) async fn handed_in(replay: Replay, record: RecordHandle) -> Vec<Effec
         true => replay::last_code(&record.dialog().await),
         false => 0,
     };
-    vec![Effect::Replay {
+    vec![Effect::found(Found::Replay {
         replay,
         last_code,
         purpose: ReplayPurpose::Again { all: false },
-    }]
+    })]
 }
 
 /// Runs recorded cells again, or lists them; `own` is the number of the command itself.
@@ -150,7 +150,7 @@ pub(super) async fn run_again(
     });
     let session = record.session().await.map_or(0, |start| start.number);
     let all = again.lines.is_empty();
-    effects.push(Effect::Replay {
+    effects.push(Effect::found(Found::Replay {
         replay: Replay {
             name: format!("session {session}"),
             steps: steps.collect(),
@@ -158,7 +158,7 @@ pub(super) async fn run_again(
         },
         last_code: 0,
         purpose: ReplayPurpose::Again { all },
-    });
+    }));
     effects
 }
 
@@ -173,7 +173,7 @@ pub(super) async fn change_session(
     match record.switch_to(&wanted).await {
         Ok(taken) => {
             let found = (taken, earlier(record).await);
-            vec![Effect::SwitchSession(Box::new(found))]
+            vec![Effect::found(Found::Session(Box::new(found)))]
         }
         Err(report) => emit(report_notice(&report)),
     }
@@ -200,9 +200,8 @@ pub(super) async fn begin_session(
         format!("; `%ipycodex resume {}` goes back", left.number)
     });
     let said = TextEvent::Text(format!("Session {own}{called} begins here{back}."));
-    let mut effects = vec![Effect::SwitchSession(Box::new((taken, None)))];
-    effects.extend(emit(said));
-    effects
+    let found = Found::Session(Box::new((taken, None)));
+    vec![Effect::show(said), Effect::found(found)]
 }
 
 /// Selects the cells in `lines` (when empty, those before `gone_before`). A cell that did not end well is left out

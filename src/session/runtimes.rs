@@ -53,8 +53,6 @@ pub(super) struct RuntimePeer {
     /// The usual source of answers to `input()`.
     stdin: Stdin,
     killer: KillHandle,
-    /// In numbers of cells that have ended, for output of their tasks and threads.
-    ended: HashMap<RequestId, u32>,
     /// The index of the session whose numbers its cells have.
     counting: u32,
     /// Environment variables by which cells find their session.
@@ -155,7 +153,6 @@ impl RuntimePeer {
             asked: HashMap::new(),
             stdin,
             killer,
-            ended: HashMap::new(),
             counting: 0,
             session: EnvironmentChanges::new(),
             knows_session: true,
@@ -221,6 +218,14 @@ impl RuntimePeer {
             };
             // No requester: the end is ignored.
             runtime.submit(RuntimeRequest::Execute(code));
+        }
+    }
+
+    /// Runs a cell: code, or start-up files.
+    pub(super) fn run(&mut self, request: RuntimeRequest) -> RequestId {
+        match request {
+            RuntimeRequest::Execute(execute) => self.execute(execute),
+            request => self.get().submit(request),
         }
     }
 
@@ -369,15 +374,6 @@ impl RuntimePeer {
             .retain(|_, waiter| !matches!(waiter, RuntimeRequester::Handle(_)));
     }
 
-    /// Stores the In number of a cell that has ended.
-    pub(super) fn cell_ended(&mut self, id: RequestId, line: u32) {
-        self.ended.insert(id, line);
-    }
-
-    pub(super) fn line_of(&self, id: RequestId) -> Option<u32> {
-        self.ended.get(&id).copied()
-    }
-
     pub(super) fn process(&self) -> Option<u32> {
         self.process.filter(|_| self.slot.is_up())
     }
@@ -405,7 +401,6 @@ impl RuntimePeer {
     }
 
     pub(super) fn is_gone(&mut self) {
-        self.ended.clear();
         self.knows_session = self.session.is_empty();
         self.slot.set_up(false);
     }

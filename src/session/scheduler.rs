@@ -1,6 +1,6 @@
 //! The scheduler: the job that is active, a cell that is suspended beneath it, and the queue.
 //!
-//! In: what happened to the active job ([`SchedulerEvent`]). Out: effects for the loop ([`SchedulerEffect`]). The
+//! In: what happened to the active job ([`SchedulerEvent`]). Out: effects. The
 //! scheduler carries the event streams of front-ends and never writes to them. Invariants: one job is active; the
 //! active job is a replay's current cell, or a cell whose interpreter died and waits for the report of how; a cell that
 //! asked for a prompt or a tool is suspended while that is active; an answer reaches a job only while it is active, by
@@ -12,10 +12,12 @@ use serde_json::Value;
 
 use crate::Submission;
 use crate::cell::{CellResult, CellRun};
+use crate::effect::{Effect, Event, To};
+use crate::events::EndEvent;
 use crate::external_calls::ExternalCall;
 use crate::ids::JobId;
 use crate::loading::LoadRequest;
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, PromptEvent};
 use crate::replay::{Replay, ReplayRun};
 use crate::run::RunSender;
 use crate::runtime::{Ending, RequestId};
@@ -82,25 +84,13 @@ pub(super) enum SchedulerEvent<'a> {
     Skipped,
 }
 
-/// What the loop does for the scheduler.
-#[derive(Debug)]
-pub(super) enum SchedulerEffect {
-    Interrupt,
-    StopPrompt,
-    StopCall,
-    /// The user stopped waiting for a command; no job is active.
-    StoppedWaiting(RunSender),
-    /// These jobs were cleared from the queue.
-    NotRun(Vec<RunSender>),
-    /// No job is active: the replay goes on, then the queue.
-    Free(Option<Box<ReplayRun>>),
-}
-
 #[derive(Default)]
 pub(super) struct Scheduler {
     running: Option<Job>,
     /// The cell that asked for the running job.
     suspended: Option<Job>,
+    /// A replay between two steps.
+    replay: Option<Box<ReplayRun>>,
     queue: VecDeque<(QueuedJob, RunSender)>,
     last_ticket: u64,
 }
@@ -168,6 +158,19 @@ impl Scheduler {
         ticket
     }
 
+    /// The runtime has the cell of this job as this request.
+    pub(super) fn submitted(&mut self, job: JobId, id: RequestId) {
+        if let Some(Job {
+            ticket,
+            holder: ActiveJob::Cell(cell),
+            ..
+        }) = &mut self.running
+            && *ticket == job
+        {
+            cell.run.id = Some(id);
+        }
+    }
+
     pub(super) fn release(&mut self) {
         self.running = None;
     }
@@ -191,7 +194,7 @@ impl Scheduler {
     /// The suspended cell is this request of the runtime of this role.
     pub(super) fn is_suspended(&self, role: RuntimeRole, id: RequestId) -> bool {
         let holder = self.suspended.as_ref().map(|job| &job.holder);
-        matches!(holder, Some(ActiveJob::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id))
+        matches!(holder, Some(ActiveJob::Cell(cell)) if (cell.run.role, cell.run.id) == (role, Some(id)))
     }
 
     /// Ends the wait of the job with this ticket; returns its stream, and whether the cell that follows is interrupted.
@@ -206,6 +209,11 @@ impl Scheduler {
         let job = self.running.take_if(waits)?;
         let interrupted = matches!(job.holder, ActiveJob::Recording { interrupted: true });
         Some((job.out, interrupted))
+    }
+
+    /// Takes the replay that goes on now.
+    pub(super) fn take_replay(&mut self) -> Option<Box<ReplayRun>> {
+        self.replay.take()
     }
 
     pub(super) fn active(&self) -> Option<&ActiveJob> {
@@ -231,7 +239,7 @@ impl Scheduler {
         jobs.into_iter()
             .flatten()
             .find_map(|job| match &mut job.holder {
-                ActiveJob::Cell(cell) if (cell.run.role, cell.run.id) == (role, id) => {
+                ActiveJob::Cell(cell) if (cell.run.role, cell.run.id) == (role, Some(id)) => {
                     Some(&mut cell.run)
                 }
                 _ => None,
@@ -261,6 +269,14 @@ impl Scheduler {
         }
     }
 
+    /// The caller's stream of the active call, where a front-end shows the call.
+    pub(super) fn caller_out(&self) -> Option<&RunSender> {
+        match self.active() {
+            Some(ActiveJob::Call { told, .. }) => told.as_ref().map(|(back, ..)| back),
+            _ => None,
+        }
+    }
+
     pub(super) fn caller(&self) -> Option<&str> {
         match self.active() {
             Some(ActiveJob::Call { caller, .. }) => Some(caller),
@@ -269,8 +285,8 @@ impl Scheduler {
     }
 
     /// Ends the active cell; with `stops` the queue is cleared.
-    fn free(&mut self, stops: bool) -> Vec<SchedulerEffect> {
-        let replay = match self.running.take() {
+    fn free(&mut self, stops: bool) -> Vec<Effect> {
+        self.replay = match self.running.take() {
             Some(Job {
                 holder: ActiveJob::Cell(cell),
                 ..
@@ -280,16 +296,20 @@ impl Scheduler {
         let mut actions = Vec::new();
         if stops {
             let waiting = std::mem::take(&mut self.queue).into_iter();
-            actions.push(SchedulerEffect::NotRun(
-                waiting.map(|(_, out)| out).collect(),
-            ));
+            let not_run = |(_, out)| Effect::Emit(To::Run(out), EndEvent::NotRun.into());
+            actions.extend(waiting.map(not_run));
         }
-        actions.push(SchedulerEffect::Free(replay));
+        actions.push(Effect::Raise(Event::Free));
         actions
     }
 
-    pub(super) fn on(&mut self, event: SchedulerEvent<'_>) -> Vec<SchedulerEffect> {
-        let Some(Job { holder, out, .. }) = &mut self.running else {
+    pub(super) fn on(&mut self, event: SchedulerEvent<'_>) -> Vec<Effect> {
+        let Some(Job {
+            ticket,
+            holder,
+            out,
+        }) = &mut self.running
+        else {
             return Vec::new();
         };
         match (event, holder) {
@@ -315,14 +335,17 @@ impl Scheduler {
                 if let Some(replay) = &mut cell.replay {
                     replay.stop();
                 }
-                vec![SchedulerEffect::Interrupt]
+                vec![interrupt(cell.run.role)]
             }
             (SchedulerEvent::Interrupted, ActiveJob::Prompt(_)) => {
-                vec![SchedulerEffect::StopPrompt]
+                vec![Effect::Raise(Event::Prompt(
+                    *ticket,
+                    PromptEvent::Interrupted,
+                ))]
             }
             (SchedulerEvent::Interrupted, ActiveJob::Call { stopped, .. }) => {
                 *stopped = true;
-                vec![SchedulerEffect::StopCall]
+                vec![Effect::Raise(Event::CallStopped)]
             }
             (SchedulerEvent::Interrupted, ActiveJob::Recording { interrupted }) => {
                 *interrupted = true;
@@ -331,7 +354,7 @@ impl Scheduler {
             (SchedulerEvent::Interrupted, ActiveJob::Command { firm: false }) => {
                 let out = out.clone();
                 self.running = None;
-                vec![SchedulerEffect::StoppedWaiting(out)]
+                vec![Effect::Raise(Event::WaitStopped(out))]
             }
             (SchedulerEvent::Skipped, ActiveJob::Cell(cell)) => {
                 let Some(replay) = &mut cell.replay else {
@@ -339,11 +362,15 @@ impl Scheduler {
                 };
                 replay.skip();
                 cell.run.skip();
-                vec![SchedulerEffect::Interrupt]
+                vec![interrupt(cell.run.role)]
             }
             _ => Vec::new(),
         }
     }
+}
+
+fn interrupt(role: RuntimeRole) -> Effect {
+    Effect::Interrupt { role, to: To::Job }
 }
 
 #[cfg(test)]

@@ -9,13 +9,12 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::SessionEnd;
-use crate::effect::Effect;
+use crate::effect::{Effect, Event};
 use crate::event_loop::Session;
 use crate::events::{CellEvent, Notice};
 use crate::handle::Command;
 use crate::prompt::PromptEvent;
 use crate::runtime::{RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, VariablesRequest};
-use crate::scheduler::SchedulerEvent;
 use crate::variables;
 
 /// Longest wait for an interpreter's at-exit functions: longer than the runtime's own limit for them plus the time
@@ -50,19 +49,23 @@ enum WaitAborted {
 impl Session {
     /// Stops what runs, writes what is pending and ends both peers.
     pub(super) async fn leave(mut self, who: &mut ShutdownInbox) -> SessionEnd {
-        self.on_scheduler(SchedulerEvent::Interrupted);
-        self.scheduler.clear();
+        self.raise(Event::Interrupted);
+        self.drain();
+        self.state.scheduler.clear();
         // A stopped turn no longer waits for its code, and is recorded.
-        self.tool_runner.abandon();
+        self.state.tool_runner.abandon();
         self.end_all_kernels();
-        self.on_prompt(PromptEvent::ToolsStopped);
+        self.raise_prompt(PromptEvent::ToolsStopped);
+        self.drain();
         // A record that was locked at the start may have the number by now.
-        if self.numbering.session() == 0 {
-            self.numbering.on_start(self.record.session().await);
+        if self.state.numbering.session() == 0 {
+            self.state
+                .numbering
+                .on_start(self.io.record.session().await);
         }
-        self.record.close();
+        self.io.record.close();
         // Outputs that cannot be written now are lost.
-        let _ = self.outputs.write_waiting();
+        let _ = self.io.outputs.write_waiting();
         let left = match self.keep_variables_at_end(who).await {
             Ok(()) => self.shut_down(who).await,
             late => late,
@@ -70,15 +73,15 @@ impl Session {
         // An interpreter that is late is ended when its handle is dropped below: by request, then by force.
         if !matches!(left, Err(WaitAborted::TimedOut)) {
             if left.is_err() {
-                self.runtimes.user.kill();
+                self.io.runtimes.user.kill();
             }
             // The process is reaped while the record is closed.
-            drop(self.runtimes.user);
+            drop(self.io.runtimes.user);
         }
-        self.workbook.finish().await;
-        self.record.flush().await;
+        self.io.workbook.finish().await;
+        self.io.record.flush().await;
         SessionEnd {
-            resumable: self.numbering.resumable(),
+            resumable: self.state.numbering.resumable(),
         }
     }
 
@@ -88,11 +91,11 @@ impl Session {
             let wish = VariablesRequest::Save;
             self.ask_for(RuntimeRequest::Variables { wish, file })
         });
-        variables::keep_effects(told, self.numbering.session())
+        variables::keep_effects(told, self.state.numbering.session())
     }
 
     async fn shut_down(&mut self, who: &mut ShutdownInbox) -> Result<(), WaitAborted> {
-        let Some(id) = self.runtimes.user.shut_down() else {
+        let Some(id) = self.io.runtimes.user.shut_down() else {
             return Ok(());
         };
         let what = "waiting for functions that run at exit";
@@ -105,11 +108,11 @@ impl Session {
         };
         let wish = VariablesRequest::Save;
         let request = RuntimeRequest::Variables { wish, file };
-        let id = self.runtimes.user.get().submit(request);
+        let id = self.io.runtimes.user.get().submit(request);
         let what = "keeping the variables";
         let answered = self.last_answer(id, KEEPING, what, who).await;
         let said = match &answered {
-            Ok(Some(answer)) => variables::kept_notice(answer, self.numbering.session()),
+            Ok(Some(answer)) => variables::kept_notice(answer, self.state.numbering.session()),
             Ok(None) => None,
             Err(WaitAborted::TimedOut) => Some(Notice::warning(
                 "variables were not kept: the interpreter was busy until the end",
@@ -117,7 +120,7 @@ impl Session {
             Err(WaitAborted::Interrupted) => Some(Notice::warning("variables were not kept")),
         };
         said.into_iter()
-            .for_each(|notice| self.background.send(notice));
+            .for_each(|notice| self.state.background.send(notice));
         answered.map(drop)
     }
 
@@ -130,7 +133,7 @@ impl Session {
         what: &str,
         who: &mut ShutdownInbox,
     ) -> Result<Option<RuntimeReply>, WaitAborted> {
-        let background = self.background.clone();
+        let background = self.state.background.clone();
         let tells = async {
             if who.tells {
                 tokio::time::sleep(SOON).await;
@@ -160,7 +163,7 @@ impl Session {
     /// interpreter died.
     pub(super) async fn until_answered(&mut self, wanted: RequestId) -> Option<RuntimeReply> {
         loop {
-            match self.runtimes.user.next().await {
+            match self.io.runtimes.user.next().await {
                 RuntimeEvent::Replied { id, answer } if id == wanted => return Some(answer),
                 RuntimeEvent::Died { .. } => return None,
                 RuntimeEvent::Output {
@@ -168,7 +171,7 @@ impl Session {
                     bytes,
                     foreign,
                     ..
-                } => self.background.send(CellEvent::Output {
+                } => self.state.background.send(CellEvent::Output {
                     stream,
                     bytes,
                     foreign,
@@ -179,8 +182,11 @@ impl Session {
     }
 
     fn file_to_keep_in(&self) -> Option<PathBuf> {
-        let user = &self.runtimes.user;
-        let wanted = self.choices.keep_variables && user.able().saved_variables && user.is_up();
-        wanted.then(|| self.outputs.file_of_variables()).flatten()
+        let user = &self.io.runtimes.user;
+        let wanted =
+            self.state.choices.keep_variables && user.able().saved_variables && user.is_up();
+        wanted
+            .then(|| self.io.outputs.file_of_variables())
+            .flatten()
     }
 }

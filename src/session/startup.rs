@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::approvals::ApprovalRequester;
 use crate::cell::{CellOrigin, CellRun};
 use crate::deps::StartupFiles;
-use crate::effect::Effect;
+use crate::effect::{Effect, Event, Found};
 use crate::event_loop::Session;
 use crate::events::Notice;
 use crate::question::{QuestionChoice, QuestionSubject, Reply};
@@ -19,24 +19,24 @@ use crate::variables;
 
 impl Session {
     pub(super) fn begin_set_up(&mut self, out: RunSender) {
-        if !self.runtimes.user.able().startup {
+        if !self.io.runtimes.user.able().startup {
             let told = self.unsupported_notice();
             told.into_iter().for_each(|notice| out.send(notice));
             return;
         }
-        if self.deps.at_home.project.is_none() {
+        if self.state.startup.project.is_none() {
             return self.set_up(None, out);
         }
         // Earlier answers are read together with the skills.
-        let found = self.skill_registry.ready();
+        let found = self.state.skill_registry.ready();
         self.await_effects(&out, async move {
             found.await;
-            vec![Effect::SetUp]
+            vec![Effect::found(Found::StartupAnswers)]
         });
     }
 
     pub(super) fn set_up_with_project(&mut self, out: RunSender) {
-        let Some(project) = &mut self.deps.at_home.project else {
+        let Some(project) = &mut self.state.startup.project else {
             return;
         };
         for line in project.left_out.drain(..) {
@@ -45,15 +45,15 @@ impl Session {
         let decided = project
             .hash
             .as_ref()
-            .and_then(|hash| self.skill_registry.code_decision(hash));
+            .and_then(|hash| self.state.skill_registry.code_decision(hash));
         match decided {
             _ if project.files.is_empty() => self.set_up(None, out),
             Some(true) => {
-                let project = self.deps.at_home.project.take();
+                let project = self.state.startup.project.take();
                 self.set_up(project.as_ref(), out);
             }
             Some(false) => self.set_up(None, out),
-            None if !self.deps.asks => {
+            None if !self.io.deps.asks => {
                 let folder = project.folder.display();
                 out.send(not_run(&folder.to_string()));
                 self.set_up(None, out);
@@ -67,7 +67,8 @@ impl Session {
                         .map(|(path, text)| (path.display().to_string(), text.clone()))
                         .collect(),
                 };
-                self.scheduler
+                self.state
+                    .scheduler
                     .start(ActiveJob::Command { firm: false }, out);
                 self.ask_user(about, ApprovalRequester::Startup);
             }
@@ -76,8 +77,8 @@ impl Session {
 
     pub(super) fn on_project_answer(&mut self, reply: &Reply) {
         let (Some(project), Some(out)) = (
-            self.deps.at_home.project.take(),
-            self.scheduler.out().cloned(),
+            self.state.startup.project.take(),
+            self.state.scheduler.out().cloned(),
         ) else {
             return;
         };
@@ -91,12 +92,14 @@ impl Session {
             out.send(not_run(&project.folder.display().to_string()));
         }
         if let (Some(hash), false) = (&project.hash, passing.contains(reply)) {
-            self.skill_registry.record_code_decision(hash.clone(), yes);
-            self.skill_registry.save_decisions(&out);
+            self.state
+                .skill_registry
+                .record_code_decision(hash.clone(), yes);
+            self.state.skill_registry.save_decisions(&out);
         }
-        self.scheduler.release();
+        self.state.scheduler.release();
         self.set_up(Some(&project).filter(|_| yes), out);
-        self.advance();
+        self.raise(Event::Advance);
     }
 
     /// Continues after the user stopped the question; the user's own files run all the same.
@@ -112,7 +115,7 @@ impl Session {
         let StartupFiles {
             own: set_up,
             project,
-        } = std::mem::take(&mut self.deps.at_home);
+        } = std::mem::take(&mut self.state.startup);
         let own = set_up.files.into_iter().map(|file| file.path);
         let project = project.map(|project| project.folder);
         let named: Vec<_> = own.chain(project).collect();
@@ -131,27 +134,26 @@ impl Session {
     }
 
     fn set_up(&mut self, project: Option<&ProjectFiles>, out: RunSender) {
-        let wanted = with_project(self.deps.at_home.own.clone(), project);
+        let wanted = with_project(self.state.startup.own.clone(), project);
         if wanted.is_empty() {
             return;
         }
         let request = RuntimeRequest::Startup(Box::new(wanted));
-        let id = self.runtimes.user.get().submit(request);
-        let run = CellRun::new(id, CellOrigin::Startup, out.clone(), self.outputs.clone());
-        let cell = CellJob::new(run, None);
-        self.scheduler.start(ActiveJob::Cell(Box::new(cell)), out);
+        let run = CellRun::new(CellOrigin::Startup, out.clone());
+        self.start_cell(CellJob::new(run, None), request, out);
     }
 
     /// Offers the variables kept of the resumed session, then reports missing names. Restores nothing without the
     /// user's yes, so nothing where no user can be asked.
     pub(super) fn bring_back(&mut self, out: &RunSender) {
-        let wanted = self.choices.keep_variables && self.runtimes.user.able().saved_variables;
-        let file = wanted.then(|| self.outputs.kept_variables()).flatten();
-        let record = self.record.clone();
+        let wanted =
+            self.state.choices.keep_variables && self.io.runtimes.user.able().saved_variables;
+        let file = wanted.then(|| self.io.outputs.kept_variables()).flatten();
+        let record = self.io.record.clone();
         let Some(file) = file else {
             return self.await_effects(out, variables::find_missing(record));
         };
-        if !self.deps.asks {
+        if !self.io.deps.asks {
             let message = "variables of this session were kept, and not brought back: nobody can be asked here";
             out.send(
                 Notice::note(message).hint("run `ipycodex -r` in a terminal: it will ask you"),
@@ -167,7 +169,7 @@ impl Session {
 
     pub(super) fn offer_variables(&mut self, kept: SavedVariables, file: PathBuf, out: &RunSender) {
         let holder = ActiveJob::Command { firm: false };
-        self.scheduler.start(holder, out.clone());
+        self.state.scheduler.start(holder, out.clone());
         self.ask_user(
             QuestionSubject::Variables(kept),
             ApprovalRequester::RestoreVariables(file),
@@ -175,11 +177,11 @@ impl Session {
     }
 
     pub(super) fn on_restore_answer(&mut self, file: PathBuf, reply: &Reply) {
-        let Some(out) = self.scheduler.out().cloned() else {
+        let Some(out) = self.state.scheduler.out().cloned() else {
             return;
         };
-        self.scheduler.release();
-        let record = self.record.clone();
+        self.state.scheduler.release();
+        let record = self.io.record.clone();
         if *reply == Reply::Chosen(QuestionChoice::Once) {
             let wish = VariablesRequest::Restore;
             let told = self.ask_for(RuntimeRequest::Variables { wish, file });
@@ -187,7 +189,6 @@ impl Session {
         } else {
             self.await_effects(&out, variables::find_missing(record));
         }
-        self.advance();
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use tokio::sync::oneshot::Receiver;
 
-use crate::effect::{Effect, emit};
+use crate::effect::{Effect, Found, emit};
 use crate::events::Notice;
 use crate::record::RecordHandle;
 use crate::runtime::{RuntimeReply, SavedVariables};
@@ -50,7 +50,7 @@ pub(super) async fn offer_listed(
 ) -> Vec<Effect> {
     let mut effects = match told.await {
         Ok(RuntimeReply::Variables(kept)) if !kept.rows.is_empty() => {
-            return vec![Effect::OfferVariables { kept, file }];
+            return vec![Effect::found(Found::Variables { kept, file })];
         }
         Ok(RuntimeReply::Failed(why)) => emit(Notice::warning(without_kind(&why))),
         _ => Vec::new(),
@@ -76,7 +76,7 @@ pub(super) async fn report_restored(
 /// Reports which names of the session's cells the interpreter lacks.
 pub(super) async fn find_missing(record: RecordHandle) -> Vec<Effect> {
     let (cells, beside) = (record.cells().await, false);
-    vec![Effect::FindMissingNames { cells, beside }]
+    vec![Effect::found(Found::RecordedCells { cells, beside })]
 }
 
 /// Returns the notice at the end; `None` where there was nothing to keep.

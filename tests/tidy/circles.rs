@@ -28,9 +28,7 @@ use super::source::{Source, is_test_file};
 /// The loop of a session and the files that do what its machines say: methods of one object, which the loop calls.
 /// What they share stands below them, and none of them may name another. No file joins them.
 const LOOP: &str = "src/session/event_loop.rs";
-const LOOP_DOES: [&str; 11] = [
-    "src/session/agent_turns.rs",
-    "src/session/approvals/driver.rs",
+const LOOP_DOES: [&str; 9] = [
     "src/session/commands/mod.rs",
     "src/session/dispatch.rs",
     "src/session/external_calls/driver.rs",

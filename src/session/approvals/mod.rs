@@ -1,78 +1,29 @@
 //! Questions to the user: one open at a time, the others queued.
 //!
-//! In: requests of agents, tools and commands, and the user's replies ([`ApprovalEvent`]). Out: effects for the loop
-//! ([`ApprovalEffect`]). Invariants: a requester gets exactly one reply, or its turn has ended; where no user can be
-//! asked, every request gets at once the reply that changes nothing; a decision is in the record before its effect.
-//! Values typed into a form are not recorded: they may be secrets.
+//! In: requests of agents, tools and commands, and the user's replies ([`ApprovalEvent`]). Out: effects. Invariants: a
+//! requester gets exactly one reply, or its turn has ended; where no user can be asked, every request gets at once the
+//! reply that changes nothing; a decision is in the record before its effect. Values typed into a form are not
+//! recorded: they may be secrets.
 
 mod description;
-mod driver;
 mod grants;
+mod requester;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::agent::{QuestionAnswer, QuestionOption, Subject};
-use crate::ids::ToolCaller;
+use crate::agent::Subject;
+use crate::effect::{Effect, Event, RecordWrite, To};
+use crate::events::{Notice, QuestionEvent};
 use crate::question::{Question, QuestionChoice, QuestionSubject, Reply};
 use crate::record::RecordedDecision;
-use crate::undo::UndoRequest;
 
 use description::{decision, describe, unasked_note};
 pub(super) use grants::SessionGrants;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ApprovalRequester {
-    Agent {
-        /// The agent's id of the question.
-        question: String,
-        /// The answers that the agent accepts.
-        options: Vec<QuestionOption>,
-        /// A no may carry its reason.
-        reasons: bool,
-    },
-    /// The active tool call of this caller.
-    Tool(ToolCaller),
-    Startup,
-    /// A command that undoes an exchange.
-    Undo(UndoRequest),
-    /// A resumed session; the file holds its variables.
-    RestoreVariables(PathBuf),
-    /// The active prompt, before the agent gets it.
-    Prompt,
-}
-
-impl ApprovalRequester {
-    /// Returns the answers that the requester lists; empty where it lists none.
-    fn options(&self) -> &[QuestionOption] {
-        match self {
-            ApprovalRequester::Agent { options, .. } => options,
-            ApprovalRequester::Tool(_)
-            | ApprovalRequester::Startup
-            | ApprovalRequester::Undo(_)
-            | ApprovalRequester::RestoreVariables(_)
-            | ApprovalRequester::Prompt => &[],
-        }
-    }
-
-    /// Returns true when an option of the requester grants no more than this reply.
-    fn takes(&self, reply: &Reply) -> bool {
-        match self {
-            ApprovalRequester::Agent { options, .. } => {
-                reply.for_agent(options) != QuestionAnswer::Declined
-            }
-            ApprovalRequester::Tool(_)
-            | ApprovalRequester::Startup
-            | ApprovalRequester::Undo(_)
-            | ApprovalRequester::RestoreVariables(_)
-            | ApprovalRequester::Prompt => true,
-        }
-    }
-}
+pub(super) use requester::ApprovalRequester;
 
 pub(super) enum ApprovalEvent {
     /// Somebody asks a question while the prompt at `line` is in progress.
@@ -93,17 +44,6 @@ pub(super) enum ApprovalEvent {
     Cancelled(ApprovalRequester),
     /// The turn ended, and with it the wait for any answer.
     TurnOver,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) enum ApprovalEffect {
-    Show(Question),
-    /// The question with this id needs no answer any more.
-    Close(u64),
-    /// Notice that nobody could be asked.
-    Note(String),
-    Record(RecordedDecision),
-    Deliver(ApprovalRequester, Reply),
 }
 
 /// The open questions of a session, and the grants that hold for all of it.
@@ -127,25 +67,38 @@ struct PendingApproval {
 }
 
 impl PendingApproval {
-    fn decided(&self, reply: &Reply) -> ApprovalEffect {
+    fn decided(&self, reply: &Reply) -> Effect {
         let (kind, mut subject) = describe(&self.about);
         if let Some(caller) = &self.caller {
             subject.push_str(&format!("\n(asked by {caller})"));
         }
-        ApprovalEffect::Record(RecordedDecision {
+        Effect::Record(RecordWrite::Decision(RecordedDecision {
             line: self.line,
             asked_at: self.asked_at,
             kind: kind.to_owned(),
             subject,
             decision: decision(reply, self.asker.options()),
-        })
+        }))
+    }
+
+    /// The question needs no answer any more.
+    fn closed(&self) -> Effect {
+        Effect::show(QuestionEvent::Over(self.id))
     }
 }
 
 impl ApprovalQueue {
-    /// Returns the effects of an event, in order. Call [`ApprovalQueue::next`] for the next question once all of
-    /// them are carried out.
-    pub(super) fn on(&mut self, event: ApprovalEvent, now: SystemTime) -> Vec<ApprovalEffect> {
+    /// Returns the effects of an event, in order. The next question comes after the consequences of a reply.
+    pub(super) fn on(&mut self, event: ApprovalEvent, now: SystemTime) -> Vec<Effect> {
+        let mut effects = self.take(event, now);
+        match effects.last() {
+            Some(Effect::Raise(_)) => effects.push(Effect::Raise(Event::NextQuestion)),
+            _ => effects.extend(self.next(now)),
+        }
+        effects
+    }
+
+    fn take(&mut self, event: ApprovalEvent, now: SystemTime) -> Vec<Effect> {
         match event {
             ApprovalEvent::Requested {
                 about,
@@ -159,11 +112,9 @@ impl ApprovalQueue {
                         QuestionSubject::Agent(Subject::Form { .. }) => Reply::Declined,
                         _ => Reply::Chosen(QuestionChoice::No),
                     };
-                    let note = unasked_note(&about).map(ApprovalEffect::Note);
-                    return note
-                        .into_iter()
-                        .chain([ApprovalEffect::Deliver(asker, reply)])
-                        .collect();
+                    let note = unasked_note(&about).map(|line| Effect::show(Notice::note(line)));
+                    let replied = Effect::Raise(Event::Replied(asker, reply));
+                    return note.into_iter().chain([replied]).collect();
                 }
                 let wanted = PendingApproval {
                     id: 0,
@@ -177,7 +128,7 @@ impl ApprovalQueue {
                 if self.grants.allows(&wanted.about) && wanted.asker.takes(&reply) {
                     return vec![
                         wanted.decided(&reply),
-                        ApprovalEffect::Deliver(wanted.asker, reply),
+                        Effect::Raise(Event::Replied(wanted.asker, reply)),
                     ];
                 }
                 self.waiting.push_back(wanted);
@@ -192,7 +143,7 @@ impl ApprovalQueue {
                 }
                 vec![
                     open.decided(&reply),
-                    ApprovalEffect::Deliver(open.asker, reply),
+                    Effect::Raise(Event::Replied(open.asker, reply)),
                 ]
             }
             ApprovalEvent::Withdrawn { question } => {
@@ -202,21 +153,17 @@ impl ApprovalQueue {
                 };
                 self.waiting.retain(|open| !of(open));
                 let over = self.open.take_if(|open| of(open));
-                over.into_iter()
-                    .map(|open| ApprovalEffect::Close(open.id))
-                    .collect()
+                over.into_iter().map(|open| open.closed()).collect()
             }
             ApprovalEvent::Cancelled(asker) => {
                 self.waiting.retain(|open| open.asker != asker);
                 let over = self.open.take_if(|open| open.asker == asker);
-                over.into_iter()
-                    .map(|open| ApprovalEffect::Close(open.id))
-                    .collect()
+                over.into_iter().map(|open| open.closed()).collect()
             }
             ApprovalEvent::TurnOver => {
                 self.waiting.clear();
-                let over = self.open.take().map(|open| ApprovalEffect::Close(open.id));
-                over.into_iter().collect()
+                let over = self.open.take();
+                over.into_iter().map(|open| open.closed()).collect()
             }
         }
     }
@@ -226,16 +173,18 @@ impl ApprovalQueue {
         self.open.as_ref().is_some_and(|open| open.asker == *asker)
     }
 
-    /// Opens and returns the next question; `None` while one is open.
-    pub(super) fn next(&mut self, now: SystemTime) -> Option<ApprovalEffect> {
+    /// Opens and shows the next question, unless one is open.
+    pub(super) fn next(&mut self, now: SystemTime) -> Vec<Effect> {
         if self.open.is_some() {
-            return None;
+            return Vec::new();
         }
-        let mut next = self.waiting.pop_front()?;
+        let Some(mut next) = self.waiting.pop_front() else {
+            return Vec::new();
+        };
         self.last += 1;
         (next.id, next.asked_at) = (self.last, now);
         let open = self.open.insert(next);
-        Some(ApprovalEffect::Show(Question {
+        let question = Question {
             id: open.id,
             caller: open.caller.clone(),
             about: open.about.clone(),
@@ -250,6 +199,8 @@ impl ApprovalQueue {
                 (ApprovalRequester::Agent { reasons, .. }, _) => *reasons,
                 (_, about) => matches!(about, QuestionSubject::Agent(_)),
             },
-        }))
+        };
+        let asked = |to| Effect::Emit(to, QuestionEvent::Asked(question.clone()).into());
+        vec![asked(To::Caller), asked(To::Job)]
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::agent::Subject;
+use crate::events::SessionEvent;
 
 fn command(text: &str) -> QuestionSubject {
     QuestionSubject::Agent(Subject::Command {
@@ -46,21 +47,32 @@ fn play(asking: &mut ApprovalQueue, events: Vec<ApprovalEvent>) -> Vec<String> {
     let now = SystemTime::UNIX_EPOCH;
     let mut words = Vec::new();
     for event in events {
-        let mut actions = asking.on(event, now);
-        actions.extend(asking.next(now));
-        words.extend(actions.into_iter().map(|action| match action {
-            ApprovalEffect::Show(question) => format!("ask {}", question.id),
-            ApprovalEffect::Close(id) => format!("over {id}"),
-            ApprovalEffect::Note(line) => line,
-            ApprovalEffect::Record(decided) => format!("[{}] {}", decided.line, decided.decision),
-            ApprovalEffect::Deliver(
-                ApprovalRequester::Agent { question, .. },
-                Reply::Chosen(choice),
-            ) => {
-                format!("{question} {choice:?}")
-            }
-            ApprovalEffect::Deliver(..) => "deliver".into(),
-        }));
+        let mut effects = VecDeque::from(asking.on(event, now));
+        while let Some(effect) = effects.pop_front() {
+            words.push(match effect {
+                Effect::Raise(Event::NextQuestion) => {
+                    effects.extend(asking.next(now));
+                    continue;
+                }
+                Effect::Emit(To::Caller, _) => continue,
+                Effect::Emit(_, SessionEvent::Question(QuestionEvent::Asked(question))) => {
+                    format!("ask {}", question.id)
+                }
+                Effect::Emit(_, SessionEvent::Question(QuestionEvent::Over(id))) => {
+                    format!("over {id}")
+                }
+                Effect::Emit(_, SessionEvent::Notice(notice)) => notice.message,
+                Effect::Record(RecordWrite::Decision(decided)) => {
+                    format!("[{}] {}", decided.line, decided.decision)
+                }
+                Effect::Raise(Event::Replied(
+                    ApprovalRequester::Agent { question, .. },
+                    Reply::Chosen(choice),
+                )) => format!("{question} {choice:?}"),
+                Effect::Raise(Event::Replied(..)) => "deliver".into(),
+                _ => "other".into(),
+            });
+        }
     }
     words
 }

@@ -10,15 +10,15 @@ use crate::agent::{
 };
 use crate::agent_profile::AgentProfile;
 use crate::editor::EditorRequest;
-use crate::effect::{Effect, EffectsFuture, emit, warn};
+use crate::effect::{Effect, EffectsFuture, Found, To, emit, warn};
 use crate::events::{Notice, TextEvent};
 use crate::output::limits::grouped;
 use crate::record::{RecordHandle, TurnRow};
 use crate::text::similar::did_you_mean;
 
-type Found = Option<Result<LookupReply, AgentFailure>>;
+type Answer = Option<Result<LookupReply, AgentFailure>>;
 
-fn look_up(agent: &mut dyn Agent, lookup: Lookup) -> impl Future<Output = Found> + Send + use<> {
+fn look_up(agent: &mut dyn Agent, lookup: Lookup) -> impl Future<Output = Answer> + Send + use<> {
     let knows = lookup != Lookup::Models || agent.capabilities().models;
     let told = knows.then(|| agent.look_up(lookup));
     async move { told?.await.ok() }
@@ -159,9 +159,9 @@ pub(super) fn choose_option(
     Ok(Box::pin(async move {
         match done.await {
             Ok(Ok(())) => {
-                let told = Effect::Emit(TextEvent::Text(format!("{name}: {value}")).into());
+                let told = Effect::show(TextEvent::Text(format!("{name}: {value}")));
                 let option = name;
-                vec![told, Effect::OptionChosen { option, value }]
+                vec![told, Effect::found(Found::Option { option, value })]
             }
             Ok(Err(failure)) => emit(refused(failure)),
             Err(_) => warn(format!("the agent ended before it had set {name}")),
@@ -185,7 +185,10 @@ pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> EffectsFu
         match (wanted, done) {
             (_, Some(done)) => match done.await {
                 Ok(Ok(())) => match program {
-                    Some(program) => vec![Effect::RequestEditor(EditorRequest::LogIn(program))],
+                    Some(program) => vec![Effect::RequestEditor(
+                        To::Job,
+                        EditorRequest::LogIn(program),
+                    )],
                     None => emit(TextEvent::Text("Logged in.".to_owned())),
                 },
                 Ok(Err(failure)) => emit(refused(failure)),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::config::{AgentCommand, Choices, ConfigFile, Setting, TakesEffect, mcp_servers};
-use crate::effect::{Effect, emit};
+use crate::effect::{Effect, Found, emit};
 use crate::events::{TextEvent, report_notice};
 use crate::magics::format_saved_value;
 use crate::peers::PlanAgent;
@@ -26,7 +26,7 @@ pub(super) async fn keep(file: PathBuf, name: &'static str, value: Option<Value>
                 stands.as_ref(),
                 &file,
             )));
-            effects.extend(value.map(|value| Effect::ApplySetting { name, value }));
+            effects.extend(value.map(|value| Effect::found(Found::Setting { name, value })));
             effects
         }
     }
@@ -69,10 +69,10 @@ pub(super) async fn change_server(
                 false => format!("MCP server `{name}` was removed from `{}`", file.display()),
             };
             let mut effects = emit(TextEvent::Text(done));
-            effects.push(Effect::ApplySetting {
+            effects.push(Effect::found(Found::Setting {
                 name: MCP_SERVERS,
                 value,
-            });
+            }));
             effects
         }
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::dialog::Dialog;
-use crate::effect::{Effect, StepResult, emit, warn};
+use crate::effect::{Effect, Found, RecordWrite, emit, warn};
 use crate::events::{Notice, TextEvent};
 use crate::magics::StepRequest;
 use crate::record::RecordHandle;
@@ -63,13 +63,22 @@ async fn on_stepped(
         true => mention_note(&record.dialog().await, &over.here, leaves),
         false => None,
     };
-    let mut effects = emit(TextEvent::Text(said(&stepped, back, &over, sessions)));
-    let moved = StepResult {
-        cwd: stepped.cwd.clone().map(PathBuf::from),
-        over,
-        back,
-    };
-    effects.insert(0, Effect::Stepped(Box::new(moved)));
+    let said = TextEvent::Text(said(&stepped, back, &over, sessions));
+    let lines = std::iter::once((None, over.here));
+    let lines = lines.chain(
+        over.elsewhere
+            .into_iter()
+            .map(|(it, lines)| (Some(it), lines)),
+    );
+    let mut effects = vec![Effect::InterpreterMoved];
+    effects.extend(lines.map(|(session, lines)| {
+        Effect::Record(RecordWrite::StepOver {
+            session,
+            lines,
+            over: back,
+        })
+    }));
+    effects.push(Effect::show(said));
     effects.extend(
         telling
             .into_iter()
@@ -79,12 +88,14 @@ async fn on_stepped(
         effects.extend(
             stays(&stepped)
                 .into_iter()
-                .map(|line| Effect::Emit(Notice::note(line).into())),
+                .map(|line| Effect::show(Notice::note(line))),
         );
         if stepped.there.rows.len() > 1 {
             effects.extend(emit(TextEvent::Text(listed(&stepped.there, sessions))));
         }
     }
+    let place = stepped.cwd.map(PathBuf::from);
+    effects.extend(place.map(|place| Effect::found(Found::Directory(place))));
     effects
 }
 

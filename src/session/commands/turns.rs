@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use super::undo::named;
 use crate::dialog::{Dialog, display_form};
 use crate::editor::EditorRequest;
-use crate::effect::{Effect, emit, warn};
+use crate::effect::{Effect, Found, RecordWrite, To, emit, warn};
 use crate::events::{Notice, TextEvent};
 use crate::input::is_ipycodex_input;
 use crate::magics::CopyTarget;
@@ -30,9 +30,9 @@ pub(super) async fn hide(
         Err(why) => return warn(why),
         Ok(chosen) => chosen,
     };
-    let hide = |line: &u32| Effect::Hide {
-        lines: *line..=*line,
-        hidden,
+    let hide = |line: &u32| {
+        let lines = *line..=*line;
+        Effect::Record(RecordWrite::Hide { lines, hidden })
     };
     let mut effects: Vec<Effect> = chosen.iter().map(hide).collect();
     let lines: Vec<String> = chosen.iter().map(u32::to_string).collect();
@@ -69,7 +69,10 @@ pub(super) async fn copy(record: RecordHandle, copied: CopyTarget, number: u32) 
             ),
         },
     };
-    vec![Effect::RequestEditor(EditorRequest::Copy { what, text })]
+    vec![Effect::RequestEditor(
+        To::Job,
+        EditorRequest::Copy { what, text },
+    )]
 }
 
 pub(crate) async fn repeat(record: RecordHandle) -> Vec<Effect> {
@@ -79,7 +82,7 @@ pub(crate) async fn repeat(record: RecordHandle) -> Vec<Effect> {
     };
     let mut effects = emit(Notice::note(format!("again: {}", named(&last.prompt))));
     let text = last.prompt.clone();
-    effects.push(Effect::Resend { line: None, text });
+    effects.push(Effect::found(Found::Resend { line: None, text }));
     effects
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::steps;
 use crate::Submission;
 use crate::dialog::{CellEntry, Dialog};
-use crate::effect::{Effect, emit, warn};
+use crate::effect::{Effect, Found, RecordWrite, emit, warn};
 use crate::events::{Notice, TextEvent};
 use crate::input::is_ipycodex_input;
 use crate::question::SteppedCell;
@@ -63,7 +63,7 @@ pub(crate) async fn replace(
 fn offer(request: UndoRequest) -> Vec<Effect> {
     match request.over.is_empty() {
         true => remove_exchange(&request),
-        false => vec![Effect::Undo(request)],
+        false => vec![Effect::found(Found::Undo(request))],
     }
 }
 
@@ -93,19 +93,21 @@ pub(crate) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> {
         UndoFollowUp::Nothing => {}
         UndoFollowUp::Resend => {
             let (line, text) = (Some(line), request.prompt.clone());
-            return vec![Effect::Resend { line, text }];
+            return vec![Effect::found(Found::Resend { line, text })];
         }
-        UndoFollowUp::Begin(submission) => return vec![Effect::BeginInput(submission.clone())],
+        UndoFollowUp::Begin(submission) => {
+            return vec![Effect::found(Found::Input(submission.clone()))];
+        }
     }
     let text = format!(
         "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
         named(&request.prompt),
     );
-    let hide = Effect::Hide {
+    let hide = RecordWrite::Hide {
         lines: line..=line,
         hidden: true,
     };
-    vec![hide, Effect::Emit(TextEvent::Text(text).into())]
+    vec![Effect::Record(hide), Effect::show(TextEvent::Text(text))]
 }
 
 /// As `remove_exchange`, with a notice that the interpreter is unchanged.
@@ -124,7 +126,7 @@ pub(crate) async fn on_checkpoints(
     let why = match told.await {
         Ok(RuntimeReply::Checkpoints(there)) => {
             match why_no_step_back(&there, &sessions, &request) {
-                None => return vec![Effect::OfferStepBack(request)],
+                None => return vec![Effect::found(Found::StepBackPossible(request))],
                 Some(why) => why,
             }
         }
@@ -166,7 +168,7 @@ pub(crate) async fn on_stepped(
     let mut all = steps::on_answer(told, wish, record, sessions, leaves).await;
     let moved = all
         .iter()
-        .any(|effect| matches!(effect, Effect::Stepped(_)));
+        .any(|effect| matches!(effect, Effect::InterpreterMoved));
     match request.then {
         UndoFollowUp::Resend if !moved => {
             all.extend(emit(Notice::note("the prompt was not sent again")));

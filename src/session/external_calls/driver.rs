@@ -4,42 +4,30 @@
 use std::time::Instant;
 
 use serde_json::Value;
-use tokio::sync::oneshot;
 
-use super::{ExternalCall, ExternalRequest, Toolset, inside_id};
-use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
-use crate::dialog::{Dialog, call_line, tool_line};
+use super::{ExternalCall, inside_id};
+use crate::agent::{AgentEvent, ToolCall};
+use crate::dialog::{call_line, tool_line};
+use crate::effect::{Effect, Event, RecordWrite};
 use crate::event_loop::Session;
 use crate::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
-use crate::handle::Command;
 use crate::host_calls::schema_error;
 use crate::ids::ToolCaller;
 use crate::input::prompt_source;
-use crate::peers::RuntimeRequester;
-use crate::prompt::{Prompt, PromptEvent, mentioned_functions};
+use crate::prompt::{Prompt, PromptEvent};
 use crate::run::RunSender;
-use crate::runtime::{HostCall, HostReply, HostRequest, RequestId, RuntimeReply, RuntimeRequest};
+use crate::runtime::{HostCall, HostReply, HostRequest, RequestId, RuntimeRequest};
 use crate::runtimes::RuntimeRole;
-use crate::scheduler::{ActiveJob, QueuedJob, SchedulerEvent};
+use crate::scheduler::{ActiveJob, QueuedJob};
 use crate::tool_return::ToolReturn;
 use crate::tools::ToolOffer;
 
 impl Session {
-    pub(crate) fn on_external_request(&mut self, wish: ExternalRequest) {
-        match wish {
-            ExternalRequest::Call(call, out) => self.on_external_call(call, out),
-            ExternalRequest::Stop(id) => self.cancel_external_call(id),
-            ExternalRequest::Tools(answer) => self.find_tools(answer),
-            ExternalRequest::ToolsIn(dialog, answer) => self.tools_in(&dialog, answer),
-            ExternalRequest::FunctionsAre(found) => self.external_calls.functions = found,
-        }
-    }
-
-    fn on_external_call(&mut self, call: ExternalCall, out: RunSender) {
+    pub(crate) fn on_external_call(&mut self, call: ExternalCall, out: RunSender) {
         if !call.caller.inside {
             return self.enqueue(QueuedJob::Call(call), out);
         }
-        match self.scheduler.active() {
+        match self.state.scheduler.active() {
             Some(ActiveJob::Prompt(_)) => self.on_inside_call(call, out),
             // The running job and its caller would wait for each other.
             Some(_) => refused(
@@ -52,70 +40,43 @@ impl Session {
 
     /// Hands the call to the running turn, as one of its agent's.
     fn on_inside_call(&mut self, call: ExternalCall, out: RunSender) {
-        let Some(turn) = self.agent_turns.running() else {
+        let Some(turn) = self.state.turns.running else {
             return refused(&out, "the session is between two turns: try again");
         };
         let id = inside_id(call.id);
         let mut call = call.call;
         call.id.clone_from(&id);
-        self.external_calls.inside_calls.insert(id, out);
-        self.on_prompt(PromptEvent::Agent(AgentEvent::ToolCalled { turn, call }));
-    }
-
-    pub(crate) fn set_offered_tools(&mut self, tools: &[ToolSpec]) {
-        self.external_calls.offered = tools.to_vec();
-        self.shared.changes.send_modify(|changes| *changes += 1);
-    }
-
-    /// Sends a reply of the turn to its caller; returns the reply when it is for the agent.
-    pub(crate) fn route_reply(&mut self, reply: AgentReply) -> Option<AgentReply> {
-        let AgentReply::ToolResult {
-            call,
-            success,
-            content,
-        } = reply
-        else {
-            return Some(reply);
-        };
-        match self.external_calls.inside_calls.remove(&call) {
-            Some(out) => out.send(EndEvent::Call { content, success }),
-            None => {
-                return Some(AgentReply::ToolResult {
-                    call,
-                    success,
-                    content,
-                });
-            }
-        }
-        None
+        self.state.external_calls.inside_calls.insert(id, out);
+        let called = AgentEvent::ToolCalled { turn, call };
+        self.raise_prompt(PromptEvent::Agent(called));
     }
 
     pub(crate) fn refuse_inside_calls(&mut self) {
-        for (_, out) in self.external_calls.inside_calls.drain() {
+        for (_, out) in self.state.external_calls.inside_calls.drain() {
             refused(&out, "the turn is over");
         }
     }
 
     /// Cancels a call whose caller no longer wants the result.
-    fn cancel_external_call(&mut self, id: u64) {
+    pub(crate) fn cancel_external_call(&mut self, id: u64) {
         let inside = inside_id(id);
-        if let Some(out) = self.external_calls.inside_calls.remove(&inside) {
+        if let Some(out) = self.state.external_calls.inside_calls.remove(&inside) {
             refused(&out, "cancelled");
-            if let Some(turn) = self.agent_turns.running() {
+            if let Some(turn) = self.state.turns.running {
                 let withdrawn = AgentEvent::RequestWithdrawn { turn, id: inside };
-                self.on_prompt(PromptEvent::Agent(withdrawn));
+                self.raise_prompt(PromptEvent::Agent(withdrawn));
             }
-        } else if let Some(out) = self.scheduler.drop_call(id) {
+        } else if let Some(out) = self.state.scheduler.drop_call(id) {
             refused(&out, "cancelled");
-        } else if self.scheduler.abandon_call(id) {
-            self.on_scheduler(SchedulerEvent::Interrupted);
+        } else if self.state.scheduler.abandon_call(id) {
+            self.raise(Event::Interrupted);
         }
     }
 
     pub(crate) fn begin_call(&mut self, call: ExternalCall, out: RunSender) {
         let ExternalCall { id, call, caller } = call;
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let (out, back, asks) = match self.shared.host.announce(&caller.name) {
+        let (out, back, asks) = match self.io.shared.host.announce(&caller.name) {
             Some(host) => (host, Some(out), true),
             None => (out, None, caller.asks),
         };
@@ -124,7 +85,7 @@ impl Session {
                 call: call_line(&name, &arguments),
             });
         }
-        self.scheduler.start(
+        self.state.scheduler.start(
             ActiveJob::Call {
                 id,
                 caller: caller.name,
@@ -135,16 +96,14 @@ impl Session {
             },
             out,
         );
-        if let Some(result) = self.begin_tool(ToolCaller::Turn, call) {
-            self.on_call_return(result);
-        }
+        self.begin_tool(ToolCaller::Turn, call);
     }
 
     pub(crate) fn on_code_call(&mut self, id: Option<RequestId>, call: HostCall) {
         if let Some(why) = schema_error(&call.request) {
             self.reply_to_code(call.call, HostReply::Refused(why));
-        } else if id.is_some_and(|id| self.scheduler.cell(RuntimeRole::User, id).is_some()) {
-            self.cell_calls.enqueue(call);
+        } else if id.is_some_and(|id| self.state.scheduler.cell(RuntimeRole::User, id).is_some()) {
+            self.state.cell_calls.enqueue(call);
             self.begin_next_cell_call();
         } else {
             self.on_agent_code_call(RuntimeRole::User, id, call);
@@ -153,42 +112,41 @@ impl Session {
 
     /// Cancels a call that the code no longer waits for.
     pub(crate) fn on_code_call_cancelled(&mut self, call: u64) {
-        if self.cell_calls.drop_waiting(call) {
+        if self.state.cell_calls.drop_waiting(call) {
             return;
         }
-        match self.cell_calls.cancel(Some(call)) {
-            true => self.on_scheduler(SchedulerEvent::Interrupted),
+        match self.state.cell_calls.cancel(Some(call)) {
+            true => self.raise(Event::Interrupted),
             false => self.on_agent_code_call_cancelled(RuntimeRole::User, call),
         }
     }
 
-    /// Ends the calls of a suspended cell that has ended.
-    pub(crate) fn on_suspended_cell_end(&mut self) {
-        if !self.cell_calls.cell_ended() {
-            return;
-        }
-        self.on_scheduler(SchedulerEvent::Interrupted);
-        if self.scheduler.has_suspended() {
+    /// Ends what still runs for a cell that has ended, where an interrupt has not.
+    pub(crate) fn on_calls_abandoned(&mut self) {
+        if self.state.scheduler.has_suspended() {
             // The code of its tools was interrupted: nothing waits for it.
             self.on_agent_code_end();
-            self.tool_runner.abandon();
-            match self.scheduler.active() {
-                Some(ActiveJob::Prompt(_)) => self.on_prompt(PromptEvent::ToolsStopped),
-                _ => self.on_call_return(ToolReturn::failed("the cell has ended")),
+            self.state.tool_runner.abandon();
+            match self.state.scheduler.active() {
+                Some(ActiveJob::Prompt(_)) => self.raise_prompt(PromptEvent::ToolsStopped),
+                _ => {
+                    let failed = ToolReturn::failed("the cell has ended");
+                    self.raise(Event::CallReturned(failed));
+                }
             }
         }
     }
 
     fn reply_to_code(&mut self, call: u64, reply: HostReply) {
         let reply = RuntimeRequest::ReplyCall { call, reply };
-        self.runtimes.user.notify(reply);
+        self.io.runtimes.user.notify(reply);
     }
 
     /// Makes the cell active again once its call is over, then starts its next call.
     pub(crate) fn resume_cell(&mut self) {
-        self.shared.changes.send_modify(|changes| *changes += 1);
-        self.outputs.save(self.out_or_background());
-        let Some(over) = self.cell_calls.finish() else {
+        self.io.shared.changes.send_modify(|changes| *changes += 1);
+        self.io.outputs.save(self.state.out_or_background());
+        let Some(over) = self.state.cell_calls.finish() else {
             return;
         };
         self.publish(over.told);
@@ -196,33 +154,37 @@ impl Session {
             self.reply_to_code(call, reply);
         }
         if over.interrupts {
-            let told = self.runtimes.user.interrupt();
+            let told = self.io.runtimes.user.interrupt();
             self.publish(told);
         }
         self.begin_next_cell_call();
     }
 
     fn begin_next_cell_call(&mut self) {
-        let Some(call) = self.cell_calls.next() else {
+        let Some(call) = self.state.cell_calls.next() else {
             return;
         };
-        let Some(out) = self.scheduler.out().cloned() else {
+        let Some(out) = self.state.scheduler.out().cloned() else {
             return;
         };
-        self.scheduler.suspend();
+        self.state.scheduler.suspend();
         match call.request {
             HostRequest::Ask {
                 prompt,
                 schema,
                 tools,
             } => {
-                let line = self.numbering.take();
+                let line = self.state.numbering.take();
                 let source = prompt_source(&prompt);
-                self.record.record_input(line, &source, &source);
-                out.send(BeginEvent::Asked {
+                let input = RecordWrite::Input {
+                    line,
+                    source: source.clone(),
+                };
+                let begun = BeginEvent::Asked {
                     line,
                     prompt: prompt.clone(),
-                });
+                };
+                self.run_effects(vec![Effect::Record(input), Effect::show(begun)], &out);
                 let prompt = Prompt::new(line, prompt, source, Instant::now())
                     .with_attachments(Vec::new(), schema)
                     .verbatim(tools);
@@ -239,24 +201,24 @@ impl Session {
         let holder = ActiveJob::Call {
             id: 0,
             caller: "the cell that runs".to_owned(),
-            asks: self.deps.asks,
+            asks: self.io.deps.asks,
             stopped: false,
             left: false,
             told: None,
         };
-        self.scheduler.start(holder, out);
+        self.state.scheduler.start(holder, out);
         // The user calls this, by code: restrictions on the agent's tools do not apply.
         let offer = ToolOffer {
             python: true,
             run_cells: true,
-            load_skill: !self.skill_registry.is_empty(),
-            able: self.runtimes.user.able(),
+            load_skill: !self.state.skill_registry.is_empty(),
+            able: self.io.runtimes.user.able(),
         };
         let names: Vec<String> = offer.specs().into_iter().map(|tool| tool.name).collect();
         if !names.contains(&name) {
             let names = names.join(", ");
             let why = format!("there is no tool `{name}` in this session: it has {names}");
-            return self.on_call_return(ToolReturn::failed(&why));
+            return self.raise(Event::CallReturned(ToolReturn::failed(&why)));
         }
         let id = String::new();
         let call = ToolCall {
@@ -264,18 +226,16 @@ impl Session {
             name,
             arguments,
         };
-        if let Some(result) = self.begin_tool(ToolCaller::Turn, call) {
-            self.on_call_return(result);
-        }
+        self.begin_tool(ToolCaller::Turn, call);
     }
 
     /// Sends the result to the caller, and to the front-end that shows the call.
     pub(crate) fn on_call_return(&mut self, result: ToolReturn) {
         self.end_branch();
-        let Some(ActiveJob::Call { told, stopped, .. }) = self.scheduler.active() else {
+        let Some(ActiveJob::Call { told, stopped, .. }) = self.state.scheduler.active() else {
             return;
         };
-        if let Some(shown) = self.cell_calls.tool_returned(&result, *stopped) {
+        if let Some(shown) = self.state.cell_calls.tool_returned(&result, *stopped) {
             self.publish([shown]);
             return self.finish_current();
         }
@@ -295,71 +255,6 @@ impl Session {
         self.publish([ended]);
         self.finish_current();
     }
-
-    /// Publishes an event to the caller of the active call, where a front-end shows the call.
-    pub(crate) fn notify_caller(&self, event: impl Into<SessionEvent>) {
-        if let Some(ActiveJob::Call {
-            told: Some((back, ..)),
-            ..
-        }) = self.scheduler.active()
-        {
-            back.send(event);
-        }
-    }
-
-    /// Collects the callable tools; reads the record first.
-    fn find_tools(&mut self, answer: oneshot::Sender<Toolset>) {
-        let (record, inbox) = (self.record.clone(), self.inbox.clone());
-        let skills = self.skill_registry.ready();
-        tokio::spawn(async move {
-            skills.await;
-            let dialog = Box::new(record.dialog().await);
-            // Fails when the session has ended.
-            let _ = inbox.send(Command::External(ExternalRequest::ToolsIn(dialog, answer)));
-        });
-    }
-
-    /// Looks up the user's functions next; while a job is active, uses those of the last look-up.
-    fn tools_in(&mut self, dialog: &Dialog, answer: oneshot::Sender<Toolset>) {
-        let offer = ToolOffer::current(&self.choices, &self.runtimes.user, &self.skill_registry);
-        let mut toolset = Toolset {
-            instructions: self.agent_turns.tool_instructions().trim().to_owned(),
-            tools: offer.specs(),
-        };
-        if self.agent_turns.running().is_some() && !self.external_calls.offered.is_empty() {
-            toolset.tools.clone_from(&self.external_calls.offered);
-            return told(answer, toolset, Vec::new());
-        }
-        let names = mentioned_functions(dialog);
-        let known = self.external_calls.functions.clone();
-        if names.is_empty() || self.scheduler.active().is_some() {
-            let known = match names.is_empty() {
-                true => Vec::new(),
-                false => known,
-            };
-            return told(answer, toolset, known);
-        }
-        let (asker, asked) = oneshot::channel();
-        let inbox = self.inbox.clone();
-        tokio::spawn(async move {
-            let found = match asked.await {
-                Ok(RuntimeReply::Tools(found)) => crate::prompt::callable_specs(found),
-                _ => known,
-            };
-            let _ = inbox.send(Command::External(ExternalRequest::FunctionsAre(
-                found.clone(),
-            )));
-            told(answer, toolset, found);
-        });
-        let request = RuntimeRequest::DescribeTools { names };
-        self.ask_runtime(request, RuntimeRequester::Handle(asker));
-    }
-}
-
-/// Fails when the caller has gone.
-fn told(answer: oneshot::Sender<Toolset>, mut toolset: Toolset, functions: Vec<ToolSpec>) {
-    toolset.tools.extend(functions);
-    let _ = answer.send(toolset);
 }
 
 fn refused(out: &RunSender, why: &str) {

@@ -14,10 +14,7 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-use tokio::sync::oneshot;
-
 use crate::agent::{ToolCall, ToolSpec};
-use crate::dialog::Dialog;
 use crate::run::{Run, RunSender, stream};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,14 +63,6 @@ pub struct Toolset {
     pub tools: Vec<ToolSpec>,
 }
 
-pub(super) enum ExternalRequest {
-    Call(ExternalCall, RunSender),
-    Stop(u64),
-    Tools(oneshot::Sender<Toolset>),
-    ToolsIn(Box<Dialog>, oneshot::Sender<Toolset>),
-    FunctionsAre(Vec<ToolSpec>),
-}
-
 #[derive(Debug)]
 pub(super) struct ExternalCall {
     pub(super) id: u64,
@@ -109,10 +98,10 @@ impl CallHost {
 #[derive(Debug, Default)]
 pub(super) struct ExternalCalls {
     /// External calls of the turn in progress, by their id within the turn.
-    inside_calls: HashMap<String, RunSender>,
-    offered: Vec<ToolSpec>,
+    pub(super) inside_calls: HashMap<String, RunSender>,
+    pub(super) offered: Vec<ToolSpec>,
     /// The user's functions, as of the last look-up.
-    functions: Vec<ToolSpec>,
+    pub(super) functions: Vec<ToolSpec>,
 }
 
 /// Returns the id of a call within its turn; no agent uses such ids.

@@ -14,6 +14,7 @@ use crate::agent::{
     ToolCall, WorkStatus,
 };
 use crate::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::effect::Event;
 use crate::event_loop::Session;
 use crate::events::{AnswerEvent, Notice};
 use crate::handle::Command;
@@ -38,10 +39,10 @@ with what was asked for and nothing else.";
 impl Session {
     /// Finds the directory that a call asks for and the kernel there; [`ToolEvent::KernelOpened`] follows.
     pub(crate) fn open_kernel(&mut self, opening: KernelPlacement) {
-        let (call, inbox) = (self.tool_runner.call_id(), self.inbox.clone());
+        let (call, inbox) = (self.state.tool_runner.call_id(), self.io.inbox.clone());
         let place = match &opening.cwd {
-            Some(folder) => self.cwd.join(folder),
-            None => self.cwd.clone(),
+            Some(folder) => self.state.cwd.join(folder),
+            None => self.state.cwd.clone(),
         };
         tokio::task::spawn_blocking(move || {
             // Fails when the session has ended.
@@ -55,44 +56,43 @@ impl Session {
 
     pub(crate) fn kernel_at(&mut self, opening: &KernelPlacement, checked: CheckedDirectory) {
         let cwd = match checked {
-            Err(why) => {
-                return self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why)));
-            }
+            Err(why) => return self.kernel_opened(Err(why)),
             Ok(cwd) if opening.which == KernelChoice::Live => {
-                return self.on_tool_event(
-                    ToolCaller::Turn,
-                    ToolEvent::KernelOpened(Ok(OpenedKernel::live(cwd))),
-                );
+                return self.kernel_opened(Ok(OpenedKernel::live(cwd)));
             }
             Ok(cwd) => cwd,
         };
         let wish = KernelRequest {
             cwd,
-            sandbox: self.choices.sandbox,
+            sandbox: self.state.choices.sandbox,
         };
         let fresh = opening.which == KernelChoice::Fresh;
-        let (leased, ends) = self
-            .kernels
-            .lease(wish.clone(), fresh, opening.reset, Instant::now());
+        let (leased, ends) =
+            self.state
+                .kernels
+                .lease(wish.clone(), fresh, opening.reset, Instant::now());
         self.end_kernels(ends);
         match leased {
-            Err(why) => self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why))),
-            Ok(Lease::Up(opened)) => {
-                self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Ok(opened)))
-            }
+            Err(why) => self.kernel_opened(Err(why)),
+            Ok(Lease::Up(opened)) => self.kernel_opened(Ok(opened)),
             Ok(Lease::Starting) => {}
             Ok(Lease::Start(number)) => self.start_kernel(number, &wish),
         }
     }
 
+    fn kernel_opened(&mut self, opened: Result<OpenedKernel, String>) {
+        let event = ToolEvent::KernelOpened(opened);
+        self.raise(Event::Tool(ToolCaller::Turn, event));
+    }
+
     fn start_kernel(&mut self, number: u32, wish: &KernelRequest) {
-        let planned = (self.deps.kernels)(wish);
-        self.runtimes.add(number, planned);
+        let planned = (self.io.deps.kernels)(wish);
+        self.io.runtimes.add(number, planned);
     }
 
     /// Ends the idle kernels, then starts this one again; returns false when none was idle.
     fn evict_for(&mut self, number: u32) -> bool {
-        let Some((wish, ends)) = self.kernels.evict_idle(number) else {
+        let Some((wish, ends)) = self.state.kernels.evict_idle(number) else {
             return false;
         };
         let were = if ends.len() == 1 { "was" } else { "were" };
@@ -100,10 +100,12 @@ impl Session {
             "there was no room for another agent kernel: {} {were} ended to make room",
             counted(ends.len(), "idle kernel")
         );
-        self.out_or_background().send(Notice::note(said));
+        self.state.out_or_background().send(Notice::note(said));
         let ends = ends.into_iter().chain([number]);
-        let ending: Vec<_> = ends.filter_map(|one| self.runtimes.remove(one)).collect();
-        let inbox = self.inbox.clone();
+        let ending: Vec<_> = ends
+            .filter_map(|one| self.io.runtimes.remove(one))
+            .collect();
+        let inbox = self.io.inbox.clone();
         tokio::task::spawn_blocking(move || {
             drop(ending);
             // Fails when the session has ended.
@@ -114,7 +116,7 @@ impl Session {
 
     /// Starts the kernel again once the idle ones have ended.
     pub(crate) fn start_kernel_again(&mut self, number: u32, wish: &KernelRequest) {
-        if self.kernels.has(number) {
+        if self.state.kernels.has(number) {
             self.start_kernel(number, wish);
         }
     }
@@ -123,44 +125,45 @@ impl Session {
         let role = RuntimeRole::Agent(number);
         match event {
             RuntimeEvent::Ready(info) => {
-                if let Some(runtime) = self.runtimes.of(role) {
+                if let Some(runtime) = self.io.runtimes.of(role) {
                     runtime.is_ready();
                 }
-                if let Some(opened) = self.kernels.up(number, info.unprotected) {
-                    self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Ok(opened)));
+                if let Some(opened) = self.state.kernels.up(number, info.unprotected) {
+                    self.kernel_opened(Ok(opened));
                 }
             }
             RuntimeEvent::StartFailed(failure)
                 if failure.is_resource_exhaustion() && self.evict_for(number) => {}
             RuntimeEvent::StartFailed(failure) => {
-                let awaited = self.kernels.failed(number);
+                let awaited = self.state.kernels.failed(number);
                 self.end_kernels(vec![number]);
                 let why = format!("{}; {}", failure.message, failure.hint);
                 if awaited {
-                    self.on_tool_event(ToolCaller::Turn, ToolEvent::KernelOpened(Err(why)));
+                    self.kernel_opened(Err(why));
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
                 let counts = death != Death::Killed;
                 let mut death = death;
-                if let Some(runtime) = self.runtimes.of(role) {
+                if let Some(runtime) = self.io.runtimes.of(role) {
                     death = runtime.death(death);
                     runtime.has_died();
                 }
                 let now = Instant::now();
-                self.kernels
+                self.state
+                    .kernels
                     .died(number, &death.to_string(), counts, !restarting, now);
                 if !restarting {
                     self.end_kernels(vec![number]);
                 }
-                if self.tool_runner.role() == role {
+                if self.state.tool_runner.role() == role {
                     self.resume_tools();
                 }
             }
             RuntimeEvent::Replied { id, answer } => self.on_answer(role, id, answer),
             RuntimeEvent::RecordRequested { call, .. } => {
                 // The agent's kernels do not get the record's address.
-                if let Some(runtime) = self.runtimes.of(role) {
+                if let Some(runtime) = self.io.runtimes.of(role) {
                     runtime.notify(RuntimeRequest::ReplyRecord { call, place: None });
                 }
             }
@@ -170,7 +173,7 @@ impl Session {
             }
             RuntimeEvent::Notice(text) => {
                 let notice = Notice::note(format!("the agent's kernel: {text}"));
-                self.out_or_background().send(notice);
+                self.state.out_or_background().send(notice);
             }
             event => {
                 if let Some(id) = event.request() {
@@ -182,25 +185,25 @@ impl Session {
     }
 
     pub(crate) fn release_kernel(&mut self) {
-        let ends = self.kernels.release(Instant::now());
+        let ends = self.state.kernels.release(Instant::now());
         self.end_kernels(ends);
     }
 
     pub(crate) fn sweep_kernels(&mut self) {
-        let ends = self.kernels.sweep(Instant::now());
+        let ends = self.state.kernels.sweep(Instant::now());
         self.end_kernels(ends);
     }
 
     /// Ends all kernels, with the session they were kept for.
     pub(crate) fn end_all_kernels(&mut self) {
         self.release_kernel();
-        let ends = self.kernels.clear();
+        let ends = self.state.kernels.clear();
         self.end_kernels(ends);
     }
 
     fn end_kernels(&mut self, numbers: Vec<u32>) {
         for number in numbers {
-            if let Some(runtime) = self.runtimes.remove(number) {
+            if let Some(runtime) = self.io.runtimes.remove(number) {
                 // An interpreter may take two seconds to exit.
                 tokio::task::spawn_blocking(move || drop(runtime));
             }
@@ -215,9 +218,9 @@ impl Session {
     ) {
         if let Some(why) = schema_error(&call.request) {
             self.reply_to(role, call.call, HostReply::Refused(why));
-        } else if id.is_some_and(|id| self.tool_runner.is_running_request(role, id)) {
-            self.agent_calls.enqueue(role, call);
-            self.begin_next_agent_call();
+        } else if id.is_some_and(|id| self.state.tool_runner.is_running_request(role, id)) {
+            self.state.agent_calls.enqueue(role, call);
+            self.raise(Event::NextAgentCall);
         } else {
             let why = "only a cell that runs can ask the session for something".to_owned();
             self.reply_to(role, call.call, HostReply::Refused(why));
@@ -226,15 +229,15 @@ impl Session {
 
     /// Cancels a call that the agent's code no longer waits for.
     pub(crate) fn on_agent_code_call_cancelled(&mut self, role: RuntimeRole, call: u64) {
-        if let Some(at) = self.agent_calls.cancel(role, call) {
+        if let Some(at) = self.state.agent_calls.cancel(role, call) {
             self.on_call_cancelled(&at);
-            self.begin_next_agent_call();
+            self.raise(Event::NextAgentCall);
         }
     }
 
     /// Cancels the calls of code that has ended or that nobody waits for.
     pub(crate) fn on_agent_code_end(&mut self) {
-        if let Some(at) = self.agent_calls.clear() {
+        if let Some(at) = self.state.agent_calls.clear() {
             self.on_call_cancelled(&at);
         }
     }
@@ -248,19 +251,17 @@ impl Session {
     }
 
     fn reply_to(&mut self, role: RuntimeRole, call: u64, reply: HostReply) {
-        if let Some(runtime) = self.runtimes.of(role) {
+        if let Some(runtime) = self.io.runtimes.of(role) {
             runtime.notify(RuntimeRequest::ReplyCall { call, reply });
         }
     }
 
     /// Shows an activity, and stores it with the answer where there is one.
     fn show_of_code(&mut self, activity: Activity) {
-        match self.agent_turns.running() {
+        match self.state.turns.running {
             Some(turn) => {
-                self.on_prompt(PromptEvent::Agent(AgentEvent::ActivityUpdated {
-                    turn,
-                    activity,
-                }));
+                let updated = AgentEvent::ActivityUpdated { turn, activity };
+                self.raise_prompt(PromptEvent::Agent(updated));
             }
             None => self.publish([AnswerEvent::Worked(activity)]),
         }
@@ -268,22 +269,26 @@ impl Session {
 
     /// Replies to the active call; its code goes on, and its next call begins.
     fn finish_agent_call(&mut self, reply: HostReply) {
-        let Some(at) = self.agent_calls.finish() else {
+        let Some(at) = self.state.agent_calls.finish() else {
             return;
         };
         self.show_of_code(at.ended(&reply));
         self.reply_to(at.role, at.call, reply);
-        self.begin_next_agent_call();
+        self.raise(Event::NextAgentCall);
     }
 
-    fn begin_next_agent_call(&mut self) {
-        let Some(wish) = self.agent_calls.next() else {
+    pub(crate) fn begin_next_agent_call(&mut self) {
+        let Some(wish) = self.state.agent_calls.next() else {
             return;
         };
-        if let Some(at) = &self.agent_calls.active {
+        if let Some(at) = &self.state.agent_calls.active {
             let begun = at.activity(WorkStatus::Running, "");
             self.show_of_code(begun);
         }
+        self.raise(Event::AgentCallShown(wish));
+    }
+
+    pub(crate) fn begin_agent_call(&mut self, wish: HostRequest) {
         match wish {
             HostRequest::Ask {
                 prompt,
@@ -305,7 +310,7 @@ impl Session {
     }
 
     fn ask_refusal(&self, tools: &[String]) -> Option<&'static str> {
-        if !matches!(self.scheduler.active(), Some(ActiveJob::Prompt(_))) {
+        if !matches!(self.state.scheduler.active(), Some(ActiveJob::Prompt(_))) {
             return Some("ask() is for code of a turn: nobody here is in one");
         }
         let none = "ask() offers no functions to the agent here: it waits for this code, and what it is asked is \
@@ -315,26 +320,27 @@ impl Session {
 
     fn consult(&mut self, prompt: String, schema: Option<serde_json::Value>) {
         let (open, closed) = oneshot::channel::<()>();
-        let Some(at) = &mut self.agent_calls.active else {
+        let Some(at) = &mut self.state.agent_calls.active else {
             return;
         };
         at.asked = Some(open);
         at.schema = schema.as_ref().and_then(|it| AnswerSchema::new(it).ok());
-        let (number, inbox) = (at.number, self.inbox.clone());
-        let structured = self.agent_turns.agent.get().capabilities().structured;
+        let (number, inbox) = (at.number, self.io.inbox.clone());
+        let structured = self.io.agent.get().capabilities().structured;
         let (schema, said) = match &schema {
             Some(schema) => schema::for_agent(schema, structured),
             None => (None, None),
         };
         let said = said.map(|said| format!("\n\n{said}")).unwrap_or_default();
-        let told = self.agent_turns.agent.get().consult(ConsultRequest {
+        let told = self.io.agent.get().consult(ConsultRequest {
             question: SuggestRequest {
                 instructions: INSTRUCTIONS.to_owned(),
                 input: format!("{prompt}{said}"),
-                model: (!self.choices.model.is_empty()).then(|| self.choices.model.clone()),
-                cwd: self.cwd.clone(),
+                model: (!self.state.choices.model.is_empty())
+                    .then(|| self.state.choices.model.clone()),
+                cwd: self.state.cwd.clone(),
             },
-            effort: self.choices.think,
+            effort: self.state.choices.think,
             schema,
         });
         tokio::spawn(async move {
@@ -355,15 +361,16 @@ impl Session {
     }
 
     pub(crate) fn on_consulted(&mut self, number: u64, told: ConsultReply) {
-        if self.agent_calls.active.as_ref().map(|at| at.number) != Some(number) {
+        if self.state.agent_calls.active.as_ref().map(|at| at.number) != Some(number) {
             return;
         }
         let reply = match told {
             Ok(answer) => {
                 if let Some(usage) = answer.usage {
-                    self.on_prompt(PromptEvent::SideUsage(usage));
+                    self.raise_prompt(PromptEvent::SideUsage(usage));
                 }
                 let schema = self
+                    .state
                     .agent_calls
                     .active
                     .as_ref()
@@ -381,19 +388,21 @@ impl Session {
         if name == RUN_CELLS {
             return self.finish_agent_call(HostReply::Refused(NESTED_CELLS.to_owned()));
         }
-        let offer = ToolOffer::current(&self.choices, &self.runtimes.user, &self.skill_registry);
+        let offer = ToolOffer::current(
+            &self.state.choices,
+            &self.io.runtimes.user,
+            &self.state.skill_registry,
+        );
         let mut names: Vec<String> = offer.specs().into_iter().map(|tool| tool.name).collect();
         names.retain(|name| name != RUN_CELLS);
-        let functions = self.scheduler.prompt();
+        let functions = self.state.scheduler.prompt();
         if !names.contains(&name) && !functions.is_some_and(|prompt| prompt.offers(&name)) {
             let names = names.join(", ");
             let why =
                 format!("there is no tool `{name}` for code that the agent runs: it has {names}");
             return self.finish_agent_call(HostReply::Refused(why));
         }
-        if let Some(result) = self.begin_tool(ToolCaller::Code, call) {
-            self.on_agent_tool_return(result);
-        }
+        self.begin_tool(ToolCaller::Code, call);
     }
 
     pub(crate) fn on_agent_tool_return(&mut self, result: ToolReturn) {

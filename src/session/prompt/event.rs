@@ -1,29 +1,32 @@
-//! Events and effects of the prompt machine, and the session state a prompt may read.
+//! Events of the prompt machine, and the session state a prompt may read.
 
 use std::time::Instant;
 
-use super::turn::TurnEffect;
-use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
+use crate::agent::{AgentEvent, QuestionAnswer, TurnId, Usage};
 use crate::attachments::Attachments;
 use crate::dialog::Dialog;
-use crate::events::{SessionEvent, TurnOutcome};
+use crate::events::TurnOutcome;
+use crate::ids::JobId;
 use crate::outputs::Outputs;
-use crate::record::{PromptStart, RecordedThread};
-use crate::runtime::{RuntimeCapabilities, RuntimeReply, RuntimeRequest};
+use crate::record::RecordedThread;
+use crate::runtime::{RuntimeCapabilities, RuntimeReply};
+use crate::runtimes::RuntimeRole;
 use crate::tool_return::ToolReturn;
 
 pub(crate) enum PromptEvent {
     /// The conversation from the record without the entries that the prompt replaces, and the files that the prompt
     /// names.
     RecordRead(Box<Dialog>, Attachments),
-    /// The answer to the last [`PromptEffect::AskRuntime`].
+    /// The answer to the last request to the runtime.
     RuntimeAnswered(RuntimeReply),
-    /// The answer to [`PromptEffect::AskAboutPictures`]; true: send the prompt without its pictures.
+    /// The answer to the question about pictures; true: send the prompt without its pictures.
     PictureQuestionAnswered(bool),
     /// The agent has ended the interrupted turn.
     AgentIdle,
+    TurnStarted(TurnId),
     Agent(AgentEvent),
-    ToolReturned(ToolReturn),
+    /// The result of the call, and the cells whose output it holds.
+    ToolReturned(ToolReturn, Vec<u32>),
     /// The user answered a question of the agent: the agent's id of the question, and the answer.
     AgentQuestionAnswered(String, QuestionAnswer),
     /// Tokens of a request that code of the turn made beside it.
@@ -33,34 +36,6 @@ pub(crate) enum PromptEvent {
     Interrupted,
     /// Save the answer so far if due.
     Tick,
-    /// Save the answer so far in any case.
-    SaveNow,
-}
-
-#[derive(Debug)]
-pub(crate) enum PromptEffect {
-    Show(SessionEvent),
-    /// Warn once per agent about features the agent does not support: a key, and the text.
-    WarnUnsupported(Vec<(&'static str, String)>),
-    /// [`PromptEvent::RuntimeAnswered`] follows.
-    AskRuntime(RuntimeRequest),
-    /// Ask whether to send the prompt without its pictures: the reasons why they cannot be sent.
-    /// [`PromptEvent::PictureQuestionAnswered`] follows.
-    AskAboutPictures(Vec<String>),
-    WithdrawPictureQuestion,
-    /// Interrupt the evaluation of the prompt's references.
-    InterruptRuntime,
-    RecordStart(PromptStart),
-    StartTurn(Box<TurnRequest>),
-    /// An effect of the turn; never [`TurnEffect::End`].
-    Turn(TurnEffect),
-    /// Record the answer so far, in its stored form.
-    SaveAnswer(String),
-    /// Withdraw questions and cancel tool calls; [`PromptEvent::ToolsStopped`] follows when no code of the turn runs.
-    CancelTools,
-    RecordEnd(Box<PromptOutcome>),
-    /// The prompt is over: the scheduler may start the next job.
-    Done,
 }
 
 /// How a prompt that is in the record ended.
@@ -87,6 +62,10 @@ pub(crate) struct CompletedExchange {
 }
 
 pub(crate) struct PromptContext<'a> {
+    /// The prompt's own id.
+    pub job: JobId,
+    /// The runtime that runs code of the prompt's tools; else the user's.
+    pub role: RuntimeRole,
     pub now: Instant,
     pub outputs: &'a Outputs,
     /// Each `SKILL.md` loaded since the previous prompt.

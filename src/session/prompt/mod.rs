@@ -1,11 +1,11 @@
 //! The state machine of one prompt: preparing, queued, running, stopping, settled.
 //!
-//! In: [`PromptEvent`]. Out: [`PromptEffect`]s, which the session carries out. The machine knows no channel, no clock,
-//! no peer and no record. The request is built from the record each time; the conversation is not kept here.
+//! In: [`PromptEvent`]. Out: effects, which the session carries out, and the outcome. The machine knows no channel, no
+//! clock, no peer and no record. The request is built from the record each time; the conversation is not kept here.
 //!
 //! Invariants: nothing is sent or recorded before everything the prompt needs has arrived; no command runs for a
-//! refused prompt; a prompt that was never sent goes back to the editor; exactly one [`PromptEffect::Done`] is
-//! returned, as the last effect. An interrupted turn ends for the user at once, unless code of the turn still runs.
+//! refused prompt; a prompt that was never sent goes back to the editor; exactly one [`Event::JobOver`] is
+//! raised, as the last effect. An interrupted turn ends for the user at once, unless code of the turn still runs.
 
 mod event;
 mod input;
@@ -24,24 +24,25 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use crate::agent::{InputPart, ToolSpec, TurnRequest};
+use crate::approvals::ApprovalRequester;
 use crate::dialog::{Dialog, Expansion};
-use crate::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
+use crate::effect::{Effect, Event, RecordWrite, To};
+use crate::events::{AfterEvent, EndEvent, Notice, TurnOutcome};
 use crate::input::{FileReference, file_references};
+use crate::question::QuestionSubject;
 use crate::schema;
 use crate::text::xml_text;
 
 use input::{PromptInput, PromptPictures};
 use preparation::{Preparation, PreparationProgress};
 use request::SentRequest;
-use turn::{Turn, TurnEvent};
+use turn::{Turn, TurnEvent, TurnStep};
 
-pub(super) use event::{
-    CompletedExchange, PromptContext, PromptEffect, PromptEvent, PromptOutcome,
-};
+pub(super) use event::{CompletedExchange, PromptContext, PromptEvent, PromptOutcome};
 pub(super) use preview::Preview;
 pub(super) use request::RequestContext;
 pub(super) use tool_mentions::{callable_specs, mentioned_functions};
-pub(super) use turn::{TurnEffect, TurnEnd};
+pub(super) use turn::TurnEnd;
 
 /// New bytes of an answer after which it is saved.
 const SAVE_EVERY: usize = 4096;
@@ -96,7 +97,7 @@ impl ActiveTurn {
 
     /// Returns the answer so far for saving when enough bytes are new or enough time has passed; with `must`, in any
     /// case.
-    fn save(&mut self, now: Instant, must: bool) -> Option<PromptEffect> {
+    fn save(&mut self, now: Instant, must: bool) -> Option<Effect> {
         let grown = self.turn.received_bytes().saturating_sub(self.saved_bytes);
         let due =
             grown >= SAVE_EVERY || now.saturating_duration_since(self.saved_at) >= SAVE_AT_LEAST;
@@ -105,7 +106,24 @@ impl ActiveTurn {
         }
         self.saved_bytes = self.turn.received_bytes();
         self.saved_at = now;
-        Some(PromptEffect::SaveAnswer(self.turn.stored()))
+        Some(Effect::Record(RecordWrite::Answer(self.turn.stored())))
+    }
+}
+
+/// What follows from an event.
+#[derive(Default)]
+pub(super) struct PromptStep {
+    /// How a recorded prompt has ended; comes before the effects.
+    pub(super) outcome: Option<Box<PromptOutcome>>,
+    pub(super) effects: Vec<Effect>,
+}
+
+impl From<Vec<Effect>> for PromptStep {
+    fn from(effects: Vec<Effect>) -> Self {
+        PromptStep {
+            outcome: None,
+            effects,
+        }
     }
 }
 
@@ -200,21 +218,22 @@ impl Prompt {
         event: PromptEvent,
         around: &PromptContext<'_>,
         surroundings: impl FnOnce() -> RequestContext<'a>,
-    ) -> Vec<PromptEffect> {
+    ) -> PromptStep {
         match (
             std::mem::replace(&mut self.state, PromptState::Settled),
             event,
         ) {
             (PromptState::Preparing(stage), PromptEvent::RecordRead(dialog, attached)) => {
                 let notices = self.input.attach(attached, around.outputs).into_iter();
-                let notices = notices.map(|it| PromptEffect::Show(SessionEvent::Notice(it)));
+                let notices = notices.map(Effect::show);
                 let (progress, actions) = stage.on_record(dialog, &mut self.input, around);
                 let actions = notices.chain(actions).collect();
                 self.on_progress((progress, actions), around, surroundings)
+                    .into()
             }
             (PromptState::Preparing(stage), PromptEvent::RuntimeAnswered(answer)) => {
                 let progress = stage.on_answer(answer, &mut self.input, around);
-                self.on_progress(progress, around, surroundings)
+                self.on_progress(progress, around, surroundings).into()
             }
             (
                 PromptState::Preparing(Preparation::ConfirmingPictures {
@@ -226,34 +245,39 @@ impl Prompt {
             ) => {
                 self.input.pictures.omission_confirmed = true;
                 match goes {
-                    true => self.compose(dialog, tools, &surroundings(), around),
-                    false => self.refuse(format!("{NOT_SENT}: {}", lost.join("; "))),
+                    true => self.compose(dialog, tools, surroundings(), around).into(),
+                    false => self
+                        .refuse(format!("{NOT_SENT}: {}", lost.join("; ")))
+                        .into(),
                 }
             }
             (PromptState::Queued(ready), PromptEvent::AgentIdle) => {
                 let (request, sent) = *ready;
-                vec![self.start(request, sent, around)]
+                vec![self.start(request, sent, around)].into()
+            }
+            (PromptState::Running(running), PromptEvent::TurnStarted(id)) => {
+                self.on_turn(running, TurnEvent::Started(id), Vec::new(), around)
             }
             (PromptState::Running(running), PromptEvent::Agent(event)) => {
-                self.on_turn(running, TurnEvent::Agent(event), around)
+                self.on_turn(running, TurnEvent::Agent(event), Vec::new(), around)
             }
-            (PromptState::Running(running), PromptEvent::ToolReturned(result)) => {
-                self.on_turn(running, TurnEvent::ToolReturned(result), around)
+            (PromptState::Running(running), PromptEvent::ToolReturned(result, cells)) => {
+                self.on_turn(running, TurnEvent::ToolReturned(result), cells, around)
             }
             (
                 PromptState::Running(running),
                 PromptEvent::AgentQuestionAnswered(question, answer),
-            ) => self.on_turn(running, TurnEvent::Answered { question, answer }, around),
-            (PromptState::Running(running), PromptEvent::SideUsage(usage)) => {
-                self.on_turn(running, TurnEvent::UsedBeside(usage), around)
-            }
-            (
-                PromptState::Running(mut running),
-                event @ (PromptEvent::Tick | PromptEvent::SaveNow),
             ) => {
-                let saved = running.save(around.now, matches!(event, PromptEvent::SaveNow));
+                let answered = TurnEvent::Answered { question, answer };
+                self.on_turn(running, answered, Vec::new(), around)
+            }
+            (PromptState::Running(running), PromptEvent::SideUsage(usage)) => {
+                self.on_turn(running, TurnEvent::UsedBeside(usage), Vec::new(), around)
+            }
+            (PromptState::Running(mut running), PromptEvent::Tick) => {
+                let saved = running.save(around.now, false);
                 self.state = PromptState::Running(running);
-                saved.into_iter().collect()
+                saved.into_iter().collect::<Vec<_>>().into()
             }
             (PromptState::Stopping(stopping), PromptEvent::ToolsStopped) => {
                 let (sent, end) = *stopping;
@@ -262,21 +286,21 @@ impl Prompt {
             (state, PromptEvent::Interrupted) => self.on_interrupt(state, around),
             (state, _) => {
                 self.state = state;
-                Vec::new()
+                PromptStep::default()
             }
         }
     }
 
     fn on_progress<'a>(
         &mut self,
-        (progress, mut actions): (PreparationProgress, Vec<PromptEffect>),
+        (progress, mut actions): (PreparationProgress, Vec<Effect>),
         around: &PromptContext<'_>,
         surroundings: impl FnOnce() -> RequestContext<'a>,
-    ) -> Vec<PromptEffect> {
+    ) -> Vec<Effect> {
         match progress {
             PreparationProgress::Waiting(stage) => self.state = PromptState::Preparing(stage),
             PreparationProgress::Ready { dialog, tools } => {
-                actions.extend(self.compose(dialog, tools, &surroundings(), around));
+                actions.extend(self.compose(dialog, tools, surroundings(), around));
             }
             PreparationProgress::Refused(line) => actions.extend(self.refuse(line)),
         }
@@ -288,13 +312,14 @@ impl Prompt {
         &mut self,
         dialog: Box<Dialog>,
         tools: Vec<ToolSpec>,
-        surroundings: &RequestContext<'_>,
+        surroundings: RequestContext<'_>,
         around: &PromptContext<'_>,
-    ) -> Vec<PromptEffect> {
+    ) -> Vec<Effect> {
         let able = &surroundings.agent;
         let no_images = (!able.images).then(|| unsupported::no_image_input(able));
         if let Some(lost) = self.input.only_lost_pictures(no_images.clone()) {
-            let asks = PromptEffect::AskAboutPictures(lost.clone());
+            let about = QuestionSubject::Pictures(lost.clone());
+            let asks = Effect::Raise(Event::Ask(about, ApprovalRequester::Prompt));
             self.state = PromptState::Preparing(Preparation::ConfirmingPictures {
                 dialog,
                 tools,
@@ -313,9 +338,9 @@ impl Prompt {
                 text.map(|text| format!("<answer-schema>{}</answer-schema>\n", xml_text(&text)));
             self.input.attached.extend(text.map(InputPart::Text));
         }
-        let warnings = unsupported::warnings(&self.input, dialog, &tools, surroundings);
+        let mut warnings = unsupported::warnings(&self.input, dialog, &tools, &surroundings);
         let tools = able.tools.map(|_| tools).unwrap_or_default();
-        let (mut request, sent) = request::compose(&mut self.input, dialog, tools, surroundings);
+        let (mut request, sent) = request::compose(&mut self.input, dialog, tools, &surroundings);
         if let Some(preview) = &self.input.preview {
             let preview = preview.render(
                 &request,
@@ -324,26 +349,26 @@ impl Prompt {
                 dialog,
                 surroundings.thread,
             );
-            return vec![PromptEffect::Show(preview), PromptEffect::Done];
+            return vec![Effect::show(preview), Effect::Raise(Event::JobOver)];
         }
         request::place_instructions(&mut request, able, sent.commanded);
         let mut actions = Vec::new();
         if let Some(why) = left_out {
             let line = format!("{why}: those of this prompt are left out");
-            actions.push(PromptEffect::Show(Notice::note(line).into()));
+            actions.push(Effect::show(Notice::note(line)));
         }
-        if !warnings.is_empty() {
-            actions.push(PromptEffect::WarnUnsupported(warnings));
-        }
+        warnings.retain(|(what, _)| surroundings.warned.insert(what));
+        let warnings = warnings.into_iter().map(|(_, line)| Notice::note(line));
+        actions.extend(warnings.map(Effect::show));
         let large = dialog.next_too_large().into_iter().filter(|_| able.images);
         actions.extend(large.map(|line| {
             let line = format!(
                 "a picture of In [{line}] is not sent: it is too large for the model (4 MB at most)"
             );
-            PromptEffect::Show(Notice::warning(line).into())
+            Effect::show(Notice::warning(line))
         }));
         let start = request::prompt_start(&mut self.input, dialog);
-        actions.push(PromptEffect::RecordStart(start));
+        actions.push(Effect::Record(RecordWrite::BeginTurn(start)));
         if surroundings.agent_is_busy {
             self.state = PromptState::Queued(Box::new((request, sent)));
         } else {
@@ -357,76 +382,72 @@ impl Prompt {
         request: TurnRequest,
         sent: SentRequest,
         around: &PromptContext<'_>,
-    ) -> PromptEffect {
+    ) -> Effect {
         self.state = PromptState::Running(Box::new(ActiveTurn::new(sent, around.now)));
-        PromptEffect::StartTurn(Box::new(request))
+        Effect::StartTurn(around.job, Box::new(request))
     }
 
-    /// Passes an event to the turn. When the turn ends, the prompt waits until the code of its tools has stopped.
+    /// Passes an event to the turn; `cells` are those whose output a result holds. When the turn ends, the prompt waits
+    /// until the code of its tools has stopped.
     fn on_turn(
         &mut self,
         mut running: Box<ActiveTurn>,
         event: TurnEvent,
+        cells: Vec<u32>,
         around: &PromptContext<'_>,
-    ) -> Vec<PromptEffect> {
-        let mut actions = Vec::new();
-        let mut end = None;
-        for action in running.turn.on(event) {
-            match action {
-                TurnEffect::End(turn_end) => end = Some(*turn_end),
-                action => actions.push(PromptEffect::Turn(action)),
-            }
-        }
+    ) -> PromptStep {
+        let TurnStep { mut effects, end } = running.turn.on(event);
         match end {
             Some(end) => {
-                actions.push(PromptEffect::CancelTools);
-                self.state = PromptState::Stopping(Box::new((running.sent, end)));
+                effects.push(Effect::Raise(Event::TurnOver));
+                self.state = PromptState::Stopping(Box::new((running.sent, *end)));
             }
             None => {
-                actions.extend(running.save(around.now, false));
+                // The answer that holds the cells is saved first: if the turn is cut off, one of the two has them.
+                effects.extend(running.save(around.now, !cells.is_empty()));
+                if !cells.is_empty() {
+                    let prompt = self.input.line;
+                    effects.push(Effect::Record(RecordWrite::InAnswer { cells, prompt }));
+                }
                 self.state = PromptState::Running(running);
             }
         }
-        actions
+        effects.into()
     }
 
-    fn on_interrupt(
-        &mut self,
-        state: PromptState,
-        around: &PromptContext<'_>,
-    ) -> Vec<PromptEffect> {
-        let mut actions = Vec::new();
+    fn on_interrupt(&mut self, state: PromptState, around: &PromptContext<'_>) -> PromptStep {
+        let interrupt = Effect::Interrupt {
+            role: around.role,
+            to: To::Job,
+        };
+        let mut step = PromptStep::default();
         match state {
             PromptState::Running(running) => {
-                return self.on_turn(running, TurnEvent::Interrupted, around);
+                return self.on_turn(running, TurnEvent::Interrupted, Vec::new(), around);
             }
             // Code of the turn still runs: interrupt it again.
             PromptState::Stopping(_) => {
                 self.state = state;
-                return vec![PromptEffect::InterruptRuntime];
+                return vec![interrupt].into();
             }
-            PromptState::Settled => return actions,
+            PromptState::Settled => return step,
             PromptState::Queued(_) => {
-                actions.push(PromptEffect::RecordEnd(Box::new(PromptOutcome {
+                step.outcome = Some(Box::new(PromptOutcome {
                     outcome: TurnOutcome::Interrupted,
                     exchange: None,
                     usage: None,
-                })))
+                }));
             }
             // Nothing was sent or recorded, so the prompt goes back to the editor.
             PromptState::Preparing(Preparation::Evaluating { .. }) => {
-                actions.push(PromptEffect::InterruptRuntime);
-                actions.extend(self.refill_editor());
+                step.effects.push(interrupt);
+                step.effects.extend(self.refill_editor());
             }
-            PromptState::Preparing(Preparation::ConfirmingPictures { .. }) => {
-                actions.push(PromptEffect::WithdrawPictureQuestion);
-                actions.extend(self.refill_editor());
-            }
-            PromptState::Preparing(_) => actions.extend(self.refill_editor()),
+            PromptState::Preparing(_) => step.effects.extend(self.refill_editor()),
         }
-        actions.push(self.end_event(TurnOutcome::Interrupted, None, around));
-        actions.push(PromptEffect::Done);
-        actions
+        let end = self.end_event(TurnOutcome::Interrupted, None, around);
+        step.effects.extend([end, Effect::Raise(Event::JobOver)]);
+        step
     }
 
     fn settle(
@@ -434,7 +455,7 @@ impl Prompt {
         sent: SentRequest,
         end: TurnEnd,
         around: &PromptContext<'_>,
-    ) -> Vec<PromptEffect> {
+    ) -> PromptStep {
         let TurnEnd {
             outcome,
             stored,
@@ -455,29 +476,31 @@ impl Prompt {
             }),
             usage,
         };
-        let mut actions = vec![PromptEffect::RecordEnd(Box::new(finished))];
+        let mut effects = Vec::new();
         if failed {
-            actions.extend(self.refill_editor());
+            effects.extend(self.refill_editor());
         }
-        actions.push(self.end_event(outcome, usage, around));
-        actions.push(PromptEffect::Done);
-        actions
+        effects.push(self.end_event(outcome, usage, around));
+        effects.push(Effect::Raise(Event::JobOver));
+        PromptStep {
+            outcome: Some(Box::new(finished)),
+            effects,
+        }
     }
 
     /// Shows why the prompt is not sent, and puts its text back into the editor.
-    fn refuse(&self, line: String) -> Vec<PromptEffect> {
-        let notice = SessionEvent::Notice(Notice::warning(line));
-        let mut actions = vec![PromptEffect::Show(notice)];
+    fn refuse(&self, line: String) -> Vec<Effect> {
+        let mut actions = vec![Effect::show(Notice::warning(line))];
         actions.extend(self.refill_editor());
-        actions.push(PromptEffect::Done);
+        actions.push(Effect::Raise(Event::JobOver));
         actions
     }
 
     /// A preview was not typed as a prompt, so its text does not go back.
-    fn refill_editor(&self) -> Option<PromptEffect> {
+    fn refill_editor(&self) -> Option<Effect> {
         let refill = || AfterEvent::Refill(self.source.clone());
         let refill = self.input.preview.is_none().then(refill);
-        refill.map(|it| PromptEffect::Show(SessionEvent::After(it)))
+        refill.map(Effect::show)
     }
 
     fn end_event(
@@ -485,11 +508,11 @@ impl Prompt {
         outcome: TurnOutcome,
         usage: Option<crate::agent::Usage>,
         around: &PromptContext<'_>,
-    ) -> PromptEffect {
-        PromptEffect::Show(SessionEvent::End(EndEvent::Turn {
+    ) -> Effect {
+        Effect::show(EndEvent::Turn {
             outcome,
             usage,
             took: around.now.saturating_duration_since(self.started),
-        }))
+        })
     }
 }

@@ -3,13 +3,15 @@
 //! Invariant: a request that the runtime does not support is not sent to it; `RuntimeCapabilities::refusal` is taken as
 //! the answer.
 
-use super::event::{PromptContext, PromptEffect};
+use super::event::PromptContext;
 use super::input::PromptInput;
 use super::references::{EvaluatedReferences, PromptReferences, requested_error};
 use super::tool_mentions::ToolMentions;
 use crate::agent::ToolSpec;
 use crate::dialog::Dialog;
-use crate::events::{AnswerEvent, SessionEvent};
+use crate::effect::Effect;
+use crate::events::AnswerEvent;
+use crate::peers::RuntimeRequester;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 
 pub(super) enum Preparation {
@@ -42,7 +44,7 @@ pub(super) enum PreparationProgress {
     Refused(String),
 }
 
-type PreparationStep = (PreparationProgress, Vec<PromptEffect>);
+type PreparationStep = (PreparationProgress, Vec<Effect>);
 
 impl Preparation {
     /// Looks the tools up, or continues when the conversation mentions none.
@@ -70,7 +72,7 @@ impl Preparation {
             Some(answer) => stage.on_answer(answer, input, around),
             None => (
                 PreparationProgress::Waiting(stage),
-                vec![PromptEffect::AskRuntime(request)],
+                vec![ask(request, around)],
             ),
         }
     }
@@ -124,13 +126,13 @@ fn evaluate(
         return (PreparationProgress::Ready { dialog, tools }, actions);
     }
     let started = references.shells.iter().enumerate().map(|(n, command)| {
-        show(AnswerEvent::CommandStarted {
+        Effect::show(AnswerEvent::CommandStarted {
             id: shell_event_id(n),
             command: command.clone(),
         })
     });
-    let mut actions: Vec<PromptEffect> = started.collect();
-    actions.push(PromptEffect::AskRuntime(request));
+    let mut actions: Vec<Effect> = started.collect();
+    actions.push(ask(request, around));
     let stage = Preparation::Evaluating {
         dialog,
         tools,
@@ -145,12 +147,12 @@ fn expand(
     answer: RuntimeReply,
     input: &mut PromptInput,
     around: &PromptContext<'_>,
-) -> Vec<PromptEffect> {
+) -> Vec<Effect> {
     let mut actions = Vec::new();
     if let RuntimeReply::Evaluated { shells, .. } = &answer {
         let ran = references.shells.iter().zip(shells).enumerate();
         actions.extend(ran.map(|(n, (command, output))| {
-            show(AnswerEvent::CommandRan {
+            Effect::show(AnswerEvent::CommandRan {
                 id: shell_event_id(n),
                 command: command.clone(),
                 exit_code: None,
@@ -166,15 +168,14 @@ fn expand(
     } = references.render(answer, around.outputs, input.line);
     input.pictures.not_sent.extend(lost_pictures);
     input.pictures.has_other_values |= other_values;
-    let notices = notices.into_iter().map(SessionEvent::Notice);
-    actions.extend(notices.map(PromptEffect::Show));
+    actions.extend(notices.into_iter().map(Effect::show));
     let error = std::mem::replace(&mut input.expansion, expansion);
     input.expansion.xml.push_str(&error.xml);
     actions
 }
 
-fn show(event: AnswerEvent) -> PromptEffect {
-    PromptEffect::Show(SessionEvent::Answer(event))
+fn ask(request: RuntimeRequest, around: &PromptContext<'_>) -> Effect {
+    Effect::AskRuntime(request, RuntimeRequester::Prompt(around.job))
 }
 
 fn shell_event_id(n: usize) -> String {

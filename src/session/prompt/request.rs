@@ -1,5 +1,6 @@
 //! Builds the turn request of a prompt, and keeps what is needed when the answer has come.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub(crate) struct RequestContext<'a> {
     pub own_server: Option<&'a McpServer>,
     /// No interpreter could be started.
     pub no_interpreter: bool,
+    /// The warnings about this agent that were shown; each is shown once.
+    pub warned: &'a mut HashSet<&'static str>,
     /// The agent still finishes an interrupted turn.
     pub agent_is_busy: bool,
 }

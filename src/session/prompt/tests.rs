@@ -1,13 +1,15 @@
 //! A prompt as tables of events: events in, expected effects out.
 
+use std::collections::HashSet;
+
 use super::*;
-use crate::agent::{
-    AgentCapabilities, AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId,
-};
+use crate::agent::{AgentCapabilities, AgentEvent, AgentFailure, FailureKind, ToolCall, TurnId};
 use crate::attachments::Attachments;
-use crate::events::AnswerEvent;
+use crate::events::{AnswerEvent, SessionEvent};
+use crate::ids::JobId;
 use crate::outputs::Outputs;
 use crate::runtime::{ReferenceValue, RuntimeReply, RuntimeRequest, ToolLookup};
+use crate::runtimes::RuntimeRole;
 use crate::tests::choices;
 use crate::tool_return::ToolReturn;
 
@@ -38,40 +40,45 @@ fn found(name: &str) -> ToolLookup {
     }
 }
 
-fn word(action: &PromptEffect) -> String {
-    match action {
-        PromptEffect::Show(SessionEvent::After(AfterEvent::Refill(text))) => format!("back {text}"),
-        PromptEffect::Show(SessionEvent::Notice(notice)) => notice.message.clone(),
-        PromptEffect::Show(SessionEvent::End(EndEvent::Turn { outcome, .. })) => match outcome {
+fn word(effect: &Effect) -> String {
+    match effect {
+        Effect::Emit(_, event) => shown(event),
+        Effect::AskRuntime(RuntimeRequest::DescribeTools { names }, _) => {
+            format!("look up {}", names.join(" "))
+        }
+        Effect::AskRuntime(..) => "evaluate".into(),
+        Effect::Interrupt { .. } => "interrupt runtime".into(),
+        Effect::Record(RecordWrite::BeginTurn(start)) => format!("begin {}", start.prompt),
+        Effect::Record(RecordWrite::Answer(stored)) => format!("save {stored}"),
+        Effect::StartTurn(_, request) => format!("start {}", request.tools.len()),
+        Effect::Raise(Event::ToolCalled(_)) => "call".into(),
+        Effect::ReplyToAgent(..) => "reply".into(),
+        Effect::CancelTurn(_) => "cancel".into(),
+        Effect::Raise(Event::ToolInterrupted) => "interrupt tool".into(),
+        Effect::Raise(Event::TurnOver) => "put away".into(),
+        Effect::Raise(Event::JobOver) => "leave".into(),
+        _ => "other".into(),
+    }
+}
+
+fn shown(event: &SessionEvent) -> String {
+    match event {
+        SessionEvent::After(AfterEvent::Refill(text)) => format!("back {text}"),
+        SessionEvent::Notice(notice) => notice.message.clone(),
+        SessionEvent::End(EndEvent::Turn { outcome, .. }) => match outcome {
             TurnOutcome::Complete => "complete".into(),
             TurnOutcome::Interrupted => "interrupted".into(),
             TurnOutcome::Failed(_) => "failed".into(),
         },
-        PromptEffect::Show(_) => "show".into(),
-        PromptEffect::AskRuntime(RuntimeRequest::DescribeTools { names }) => {
-            format!("look up {}", names.join(" "))
-        }
-        PromptEffect::AskRuntime(_) => "evaluate".into(),
-        PromptEffect::AskAboutPictures(lost) => format!("asks {}", lost.join("; ")),
-        PromptEffect::WithdrawPictureQuestion => "asks no more".into(),
-        PromptEffect::InterruptRuntime => "interrupt runtime".into(),
-        PromptEffect::WarnUnsupported(lines) => format!("lacks {}", lines.len()),
-        PromptEffect::RecordStart(start) => format!("begin {}", start.prompt),
-        PromptEffect::StartTurn(request) => format!("start {}", request.tools.len()),
-        PromptEffect::Turn(TurnEffect::Show(AnswerEvent::Text { delta, .. })) => delta.clone(),
-        PromptEffect::Turn(TurnEffect::Show(_)) => "show".into(),
-        PromptEffect::Turn(TurnEffect::CallTool(_)) => "call".into(),
-        PromptEffect::Turn(TurnEffect::Reply(AgentReply::ToolResult { .. })) => "reply".into(),
-        PromptEffect::Turn(TurnEffect::CancelAgent) => "cancel".into(),
-        PromptEffect::Turn(TurnEffect::InterruptTool) => "interrupt tool".into(),
-        PromptEffect::Turn(_) => "turn".into(),
-        PromptEffect::SaveAnswer(stored) => format!("save {stored}"),
-        PromptEffect::CancelTools => "put away".into(),
-        PromptEffect::RecordEnd(finished) => match &finished.exchange {
-            Some(exchange) => format!("finish {} {:?}", exchange.stored, exchange.thread.is_some()),
-            None => "finish nothing".into(),
-        },
-        PromptEffect::Done => "leave".into(),
+        SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => delta.clone(),
+        _ => "show".into(),
+    }
+}
+
+fn finish(outcome: &PromptOutcome) -> String {
+    match &outcome.exchange {
+        Some(exchange) => format!("finish {} {:?}", exchange.stored, exchange.thread.is_some()),
+        None => "finish nothing".into(),
     }
 }
 
@@ -80,6 +87,8 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
     let runtime = crate::runtime::RuntimeCapabilities::all("Python");
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
     let around = PromptContext {
+        job: JobId(1),
+        role: RuntimeRole::User,
         now: Instant::now(),
         outputs: &outputs,
         skills: &[],
@@ -97,6 +106,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
             tools: Vec::new(),
             own_server: None,
             no_interpreter: false,
+            warned: &mut HashSet::new(),
             agent_is_busy: matches!(event, On::RecordWhileBusy),
         };
         let agent = |event| PromptEvent::Agent(event);
@@ -129,7 +139,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
                     arguments: serde_json::json!({}),
                 },
             }),
-            On::Returned => PromptEvent::ToolReturned(ToolReturn::text("7".into())),
+            On::Returned => PromptEvent::ToolReturned(ToolReturn::text("7".into()), Vec::new()),
             On::Done => agent(AgentEvent::Finished {
                 turn: TURN,
                 interrupted: false,
@@ -146,10 +156,18 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
             On::Away => PromptEvent::ToolsStopped,
             On::Interrupt => PromptEvent::Interrupted,
         };
-        let done = prompt.on(event, &around, || surroundings);
-        words.extend(done.iter().map(word));
+        let step = prompt.on(event, &around, || surroundings);
+        words.extend(step.outcome.as_deref().map(finish));
+        words.extend(step.effects.iter().map(word));
+        // What the loop tells a turn that the agent has begun; ignored while none runs.
+        started(&mut prompt, &around);
     }
     words
+}
+
+fn started(prompt: &mut Prompt, around: &PromptContext<'_>) {
+    let step = prompt.on(PromptEvent::TurnStarted(TURN), around, || unreachable!());
+    assert!(step.effects.is_empty());
 }
 
 fn prompt(text: &str) -> Prompt {

@@ -5,7 +5,7 @@
 //! no clock and no peer, so every path (tool rounds, an interrupt at any moment, late events of a dead turn, a lost
 //! interpreter) is a table of events in `turn/tests.rs`.
 //!
-//! Invariants: exactly one [`TurnEffect::End`] is returned, as the last effect; every tool call is answered once, or
+//! Invariants: the end is returned once ([`TurnStep::end`]); every tool call is answered once, or
 //! the turn has ended; an interrupt ends the turn for the user at once, while the agent may still be finishing
 //! ([`Turn::on`] returns nothing for events after the end).
 
@@ -16,16 +16,20 @@ use std::collections::VecDeque;
 
 use crate::agent::{
     AgentEvent, AgentNotice, AgentQuestion, AgentReply, Decision, FileChange, InputPart,
-    QuestionAnswer, ToolCall, Usage,
+    QuestionAnswer, ToolCall, TurnId, Usage,
 };
 use crate::answer_events::answer_event;
+use crate::approvals::ApprovalRequester;
 use crate::dialog::{AnswerBuilder, ToolRecord, call_line, interrupted, tool_line};
+use crate::effect::{Effect, Event};
 use crate::events::{AnswerEvent, TurnOutcome};
+use crate::question::QuestionSubject;
 use crate::tool_return::ToolReturn;
 use crate::tools::shows_itself;
 
 #[derive(Debug, Clone)]
 pub(super) enum TurnEvent {
+    Started(TurnId),
     Agent(AgentEvent),
     ToolReturned(ToolReturn),
     Answered {
@@ -36,22 +40,6 @@ pub(super) enum TurnEvent {
     /// Tokens of a request that code of the turn made beside it.
     UsedBeside(Usage),
     Interrupted,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum TurnEffect {
-    Show(AnswerEvent),
-    /// [`TurnEvent::ToolReturned`] follows.
-    CallTool(ToolCall),
-    /// Ask the user; [`TurnEvent::Answered`] follows.
-    Ask(AgentQuestion),
-    /// Withdraw the question with this id.
-    WithdrawQuestion(String),
-    InterruptTool,
-    Reply(AgentReply),
-    CancelAgent,
-    /// The turn is over for the user.
-    End(Box<TurnEnd>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -67,8 +55,23 @@ pub(crate) struct TurnEnd {
     pub thread: Option<String>,
 }
 
+#[derive(Default)]
+pub(super) struct TurnStep {
+    pub(super) effects: Vec<Effect>,
+    /// The turn is over for the user.
+    pub(super) end: Option<Box<TurnEnd>>,
+}
+
+impl From<Vec<Effect>> for TurnStep {
+    fn from(effects: Vec<Effect>) -> Self {
+        TurnStep { effects, end: None }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Turn {
+    /// The agent's id of the turn, once the turn has started.
+    id: Option<TurnId>,
     answer: AnswerBuilder,
     usage: Option<Usage>,
     /// Tokens of requests that code of the turn made beside it.
@@ -113,37 +116,44 @@ impl Turn {
         self.answer.stored()
     }
 
-    pub(super) fn on(&mut self, event: TurnEvent) -> Vec<TurnEffect> {
+    pub(super) fn on(&mut self, event: TurnEvent) -> TurnStep {
         if self.ended {
-            return Vec::new();
+            return TurnStep::default();
         }
         match event {
+            TurnEvent::Started(id) => {
+                self.id = Some(id);
+                TurnStep::default()
+            }
             TurnEvent::Agent(event) => self.on_agent(event),
-            TurnEvent::ToolReturned(returned) => self.on_tool_returned(returned),
-            TurnEvent::Answered { question, answer } => self.on_answer(&question, answer),
+            TurnEvent::ToolReturned(returned) => self.on_tool_returned(returned).into(),
+            TurnEvent::Answered { question, answer } => self.on_answer(&question, answer).into(),
             TurnEvent::UsedBeside(usage) => {
                 self.side_usage = Usage::sum(self.side_usage, Some(usage));
-                Vec::new()
+                TurnStep::default()
             }
             TurnEvent::Interrupted => {
-                let mut actions = vec![TurnEffect::CancelAgent];
-                actions.extend(self.end(TurnOutcome::Interrupted, None));
-                actions
+                let TurnStep { effects, end } = self.end(TurnOutcome::Interrupted, None);
+                let cancel = self.id.map(Effect::CancelTurn);
+                TurnStep {
+                    effects: cancel.into_iter().chain(effects).collect(),
+                    end,
+                }
             }
         }
     }
 
-    fn on_agent(&mut self, event: AgentEvent) -> Vec<TurnEffect> {
+    fn on_agent(&mut self, event: AgentEvent) -> TurnStep {
         match event {
             AgentEvent::ToolCalled { call, .. } => {
                 self.queue.push_back(AgentRequest::Call(call));
-                self.start_next()
+                self.start_next().into()
             }
             AgentEvent::QuestionAsked { question, .. } => {
                 self.queue.push_back(AgentRequest::Question(question));
-                self.start_next()
+                self.start_next().into()
             }
-            AgentEvent::RequestWithdrawn { id, .. } => self.withdraw(&id),
+            AgentEvent::RequestWithdrawn { id, .. } => self.withdraw(&id).into(),
             AgentEvent::Finished {
                 interrupted,
                 thread,
@@ -159,14 +169,14 @@ impl Turn {
             }
             AgentEvent::Failed { failure, .. } => self.end(TurnOutcome::Failed(failure), None),
             AgentEvent::Sent { .. } => match std::mem::take(&mut self.agent_starting) {
-                true => vec![TurnEffect::Show(AnswerEvent::AgentStarts(None))],
-                false => Vec::new(),
+                true => vec![Effect::show(AnswerEvent::AgentStarts(None))].into(),
+                false => TurnStep::default(),
             },
             event => {
                 self.agent_starting |= matches!(event, AgentEvent::Starting { .. });
                 self.record(&event);
-                let shown = answer_event(event);
-                shown.map(TurnEffect::Show).into_iter().collect()
+                let shown = answer_event(event).map(Effect::show);
+                shown.into_iter().collect::<Vec<_>>().into()
             }
         }
     }
@@ -223,7 +233,7 @@ impl Turn {
         matches!(self.current, Some(AgentRequest::Call(_)))
     }
 
-    fn start_next(&mut self) -> Vec<TurnEffect> {
+    fn start_next(&mut self) -> Vec<Effect> {
         if self.current.is_some() || self.stopped {
             return Vec::new();
         }
@@ -232,18 +242,18 @@ impl Turn {
         };
         let actions = match &request {
             AgentRequest::Call(call) => vec![
-                TurnEffect::Show(AnswerEvent::ToolStarted {
+                Effect::show(AnswerEvent::ToolStarted {
                     call: call_line(&call.name, &call.arguments),
                 }),
-                TurnEffect::CallTool(call.clone()),
+                Effect::Raise(Event::ToolCalled(call.clone())),
             ],
-            AgentRequest::Question(question) => vec![TurnEffect::Ask(question.clone())],
+            AgentRequest::Question(question) => vec![ask(question.clone())],
         };
         self.current = Some(request);
         actions
     }
 
-    fn on_answer(&mut self, id: &str, answer: QuestionAnswer) -> Vec<TurnEffect> {
+    fn on_answer(&mut self, id: &str, answer: QuestionAnswer) -> Vec<Effect> {
         let answered = |request: &mut AgentRequest| request.is_question(id);
         let Some(AgentRequest::Question(question)) = self.current.take_if(answered) else {
             return Vec::new();
@@ -255,13 +265,13 @@ impl Turn {
             question: question.id,
             answer,
         };
-        let mut actions = vec![TurnEffect::Reply(reply)];
+        let mut actions = self.reply(reply);
         actions.extend(self.start_next());
         actions
     }
 
     /// Drops a request that the agent withdrew. A running tool goes on to its end.
-    fn withdraw(&mut self, id: &str) -> Vec<TurnEffect> {
+    fn withdraw(&mut self, id: &str) -> Vec<Effect> {
         self.queue.retain(|request| request.id() != id);
         if self
             .current
@@ -270,12 +280,10 @@ impl Turn {
         {
             return Vec::new();
         }
-        let mut actions = vec![TurnEffect::WithdrawQuestion(id.to_owned())];
-        actions.extend(self.start_next());
-        actions
+        self.start_next()
     }
 
-    fn on_tool_returned(&mut self, returned: ToolReturn) -> Vec<TurnEffect> {
+    fn on_tool_returned(&mut self, returned: ToolReturn) -> Vec<Effect> {
         let call = self
             .current
             .take_if(|request| matches!(request, AgentRequest::Call(_)));
@@ -303,15 +311,15 @@ impl Turn {
                 success: returned.success,
             }
         };
-        let mut actions = vec![TurnEffect::Show(ended)];
+        let mut actions = vec![Effect::show(ended)];
         if !already_shown {
             let pictures = returned.content.iter().filter_map(|part| match part {
                 InputPart::Image(url) => Some(AnswerEvent::Picture(url.clone())),
                 InputPart::Text(_) | InputPart::File { .. } => None,
             });
-            actions.extend(pictures.map(TurnEffect::Show));
+            actions.extend(pictures.map(Effect::show));
         }
-        actions.push(TurnEffect::Reply(AgentReply::ToolResult {
+        actions.extend(self.reply(AgentReply::ToolResult {
             call: call.id,
             success: returned.success,
             content: returned.content,
@@ -320,21 +328,39 @@ impl Turn {
         actions
     }
 
+    fn reply(&self, reply: AgentReply) -> Vec<Effect> {
+        let reply = self.id.map(|id| Effect::ReplyToAgent(id, reply));
+        reply.into_iter().collect()
+    }
+
     /// Ends the turn, and interrupts a tool that still runs.
-    fn end(&mut self, outcome: TurnOutcome, thread: Option<String>) -> Vec<TurnEffect> {
+    fn end(&mut self, outcome: TurnOutcome, thread: Option<String>) -> TurnStep {
         self.ended = true;
         let stored = match outcome {
             TurnOutcome::Interrupted => interrupted(&self.answer.stored()),
             TurnOutcome::Complete | TurnOutcome::Failed(_) => self.answer.stored(),
         };
-        let end = TurnEffect::End(Box::new(TurnEnd {
+        let end = Box::new(TurnEnd {
             outcome,
             stored,
             texts: self.answer.texts(),
             usage: Usage::sum(self.usage, self.side_usage),
             thread,
-        }));
-        let interrupt = self.is_calling_tool().then_some(TurnEffect::InterruptTool);
-        interrupt.into_iter().chain([end]).collect()
+        });
+        let interrupt = Effect::Raise(Event::ToolInterrupted);
+        let interrupt = self.is_calling_tool().then_some(interrupt);
+        TurnStep {
+            effects: interrupt.into_iter().collect(),
+            end: Some(end),
+        }
     }
+}
+
+fn ask(question: AgentQuestion) -> Effect {
+    let asker = ApprovalRequester::Agent {
+        question: question.id,
+        options: question.options,
+        reasons: question.accepts_reason,
+    };
+    Effect::Raise(Event::Ask(QuestionSubject::Agent(question.subject), asker))
 }

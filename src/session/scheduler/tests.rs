@@ -4,10 +4,9 @@ use super::*;
 use crate::cell::CellOrigin;
 use crate::events::{EndEvent, SessionEvent};
 use crate::output::transcript::TranscriptText;
-use crate::outputs::Outputs;
 use crate::replay::{ReplayPurpose, ReplayStep};
 use crate::replay_summary::{ReplayStop, ReplaySummary};
-use crate::run::{NextEvent, Run, stream};
+use crate::run::stream;
 use crate::runtime::{Death, Ending};
 
 fn result(ending: Ending) -> CellResult {
@@ -25,8 +24,7 @@ fn result(ending: Ending) -> CellResult {
 }
 
 fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> ActiveJob {
-    let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
-    let run = CellRun::new(RequestId(1), CellOrigin::User(1), out.clone(), outputs);
+    let run = CellRun::new(CellOrigin::User(1), out.clone());
     ActiveJob::Cell(Box::new(CellJob::new(run, replay)))
 }
 
@@ -46,15 +44,15 @@ fn replay(out: RunSender) -> Box<ReplayRun> {
     Box::new(ReplayRun::new(replay, 0, purpose, out))
 }
 
-fn word(action: &SchedulerEffect) -> &'static str {
-    match action {
-        SchedulerEffect::Interrupt => "interrupt",
-        SchedulerEffect::StopPrompt => "stop prompt",
-        SchedulerEffect::StopCall => "stop call",
-        SchedulerEffect::StoppedWaiting(_) => "stopped waiting",
-        SchedulerEffect::NotRun(_) => "not run",
-        SchedulerEffect::Free(None) => "free",
-        SchedulerEffect::Free(Some(_)) => "go on",
+fn word(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Interrupt { .. } => "interrupt",
+        Effect::Raise(Event::Prompt(_, PromptEvent::Interrupted)) => "stop prompt",
+        Effect::Raise(Event::CallStopped) => "stop call",
+        Effect::Raise(Event::WaitStopped(_)) => "stopped waiting",
+        Effect::Raise(Event::Free) => "free",
+        Effect::Emit(To::Run(_), SessionEvent::End(EndEvent::NotRun)) => "not run",
+        _ => "other",
     }
 }
 
@@ -69,6 +67,9 @@ fn told(
     let mut words = Vec::new();
     for event in events {
         words.extend(scheduler.on(event).iter().map(word));
+        if scheduler.take_replay().is_some() {
+            words.push("go on");
+        }
     }
     (words, scheduler.active().is_some())
 }
@@ -83,13 +84,13 @@ fn what_happens_to_each_holder() {
     use SchedulerEvent::{CellDied, CellEnded, DeathTold, Interrupted, Skipped};
     for (holder, events, expected, held) in [
         (one(), vec![CellEnded(&ok)], vec!["free"], false),
-        (step(), vec![CellEnded(&ok)], vec!["go on"], false),
+        (step(), vec![CellEnded(&ok)], vec!["free", "go on"], false),
         (one(), vec![CellDied(&died)], vec![], true),
         (one(), vec![CellDied(&died), DeathTold], vec!["free"], false),
         (
             step(),
             vec![CellDied(&died), DeathTold],
-            vec!["go on"],
+            vec!["free", "go on"],
             false,
         ),
         // The death of an interpreter unrelated to the cell ends nothing.
@@ -99,7 +100,7 @@ fn what_happens_to_each_holder() {
         (
             step(),
             vec![Skipped, CellEnded(&ok)],
-            vec!["interrupt", "go on"],
+            vec!["interrupt", "free", "go on"],
             false,
         ),
         (
@@ -175,7 +176,7 @@ fn work_waits_in_order_and_not_beside_a_holder() {
 
 /// Plays a replay of three cells with these endings; returns its summary.
 fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
-    let (out, run) = stream();
+    let (out, _run) = stream();
     let mut held = replay(out.clone());
     for (ending, before) in endings {
         held.next().expect("a step");
@@ -188,28 +189,13 @@ fn replayed(endings: &[(Ending, Option<SchedulerEvent<'_>>)]) -> ReplaySummary {
         };
         before.map(|event| scheduler.on(event));
         let ended = result(ending.clone());
-        let mut actions = scheduler.on(SchedulerEvent::CellEnded(&ended));
-        let Some(SchedulerEffect::Free(Some(left))) = actions.pop() else {
-            panic!("the replay is handed on");
-        };
-        held = left;
+        scheduler.on(SchedulerEvent::CellEnded(&ended));
+        held = scheduler.take_replay().expect("the replay is handed on");
     }
     assert!(held.next().is_none(), "a step is left");
-    assert!(!held.end());
-    drop(out);
-    ended(&run)
-}
-
-fn ended(run: &Run) -> ReplaySummary {
-    loop {
-        match run.next_blocking(None) {
-            NextEvent::Event(event) => {
-                if let SessionEvent::End(EndEvent::Replay(replayed)) = *event {
-                    return replayed;
-                }
-            }
-            other => panic!("{other:?}"),
-        }
+    match held.end() {
+        (Some(Effect::Emit(_, SessionEvent::End(EndEvent::Replay(replayed)))), false) => replayed,
+        _ => panic!("no summary"),
     }
 }
 

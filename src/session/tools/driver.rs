@@ -14,6 +14,7 @@ use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::approvals::{ApprovalEvent, ApprovalRequester};
 use crate::cell::{CellOrigin, CellProgress, CellResult, CellRun};
 use crate::config::KernelMode;
+use crate::effect::{Effect, Event, RecordWrite, To};
 use crate::event_loop::Session;
 use crate::events::{AnswerEvent, BeginEvent, TextEvent};
 use crate::handle::Command;
@@ -23,7 +24,7 @@ use crate::prompt::PromptEvent;
 use crate::question::{QuestionChoice, Reply};
 use crate::runtime::{BranchRequest, Execute, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::runtimes::{RuntimePeer, RuntimeRole};
-use crate::scheduler::{ActiveJob, SchedulerEvent};
+use crate::scheduler::ActiveJob;
 use crate::tool_return::ToolReturn;
 
 /// Error returned when the agent's code calls a tool that runs cells.
@@ -33,25 +34,28 @@ pub(crate) const NESTED_CELLS: &str =
 const NO_KERNEL: &str = "the kernel ended before the cell";
 
 impl Session {
-    /// Begins a call that the turn offers; returns the result if the call is over at once.
-    pub(crate) fn call_tool(&mut self, call: ToolCall) -> Option<ToolReturn> {
-        let prompt = self.scheduler.prompt()?;
+    /// Begins a call that the turn offers.
+    pub(crate) fn call_tool(&mut self, call: ToolCall) {
+        let Some(prompt) = self.state.scheduler.prompt() else {
+            return;
+        };
         if !prompt.offers(&call.name) {
             let why = format!("tool `{}` is not defined", call.name);
-            return Some(ToolReturn::failed(&why));
+            return self.raise(Event::ToolDone(
+                ToolCaller::Turn,
+                ToolReturn::failed(&why),
+                Vec::new(),
+            ));
         }
-        self.begin_tool(ToolCaller::Turn, call)
+        self.begin_tool(ToolCaller::Turn, call);
     }
 
-    /// Begins a call, whether or not it is offered; returns the result if the call is over at once.
-    pub(crate) fn begin_tool(&mut self, by: ToolCaller, call: ToolCall) -> Option<ToolReturn> {
+    /// Begins a call, whether or not it is offered.
+    pub(crate) fn begin_tool(&mut self, by: ToolCaller, call: ToolCall) {
         let (runner, mut context) = self.runner_and_context(by);
         match runner.begin(call, &mut context) {
-            ToolEffect::Done(result) => Some(result),
-            effect => {
-                self.run_tool_effect(by, effect);
-                None
-            }
+            ToolEffect::Done(result) => self.raise(Event::ToolDone(by, result, Vec::new())),
+            effect => self.run_tool_effect(by, effect),
         }
     }
 
@@ -59,68 +63,87 @@ impl Session {
     pub(crate) fn cancel_call(&mut self) {
         self.on_approval(ApprovalEvent::TurnOver);
         self.on_agent_code_end();
-        if self.tool_runner.is_running() {
+        self.interrupt_tool();
+        if self.state.tool_runner.cancel() {
+            self.on_code_stopped();
+        }
+    }
+
+    pub(crate) fn interrupt_tool(&mut self) {
+        if self.state.tool_runner.is_running() {
             let told = self.interrupt_code();
             self.publish(told);
         }
-        if self.tool_runner.cancel() {
-            self.on_code_stopped();
+    }
+
+    /// Withdraws the questions of a turn that is over, cancels its calls and waits for the end of their code.
+    pub(crate) fn on_turn_over(&mut self) {
+        self.refuse_inside_calls();
+        self.on_approval(ApprovalEvent::TurnOver);
+        self.on_agent_code_end();
+        if self.state.tool_runner.cancel() {
+            self.release_kernel();
+            self.raise_prompt(PromptEvent::ToolsStopped);
         }
     }
 
     fn on_code_stopped(&mut self) {
         self.release_kernel();
-        match self.scheduler.active() {
+        match self.state.scheduler.active() {
             Some(ActiveJob::Call { left, .. }) => {
                 let why = match left {
                     true => "whoever called it no longer wants it",
                     false => "the user stopped it",
                 };
-                self.on_call_return(ToolReturn::failed(why));
+                self.raise(Event::CallReturned(ToolReturn::failed(why)));
             }
-            _ => self.on_prompt(PromptEvent::ToolsStopped),
+            _ => self.raise_prompt(PromptEvent::ToolsStopped),
         }
     }
 
     /// Ends the copy of the user's interpreter together with its turn.
     pub(crate) fn end_branch(&mut self) {
-        if std::mem::take(&mut self.tool_runner.has_branch) {
+        if std::mem::take(&mut self.state.tool_runner.has_branch) {
             let end = RuntimeRequest::Branch(BranchRequest::End);
-            self.runtimes.user.notify(end);
+            self.io.runtimes.user.notify(end);
         }
     }
 
     fn runner_and_context(&mut self, by: ToolCaller) -> (&mut super::ToolRunner, ToolContext<'_>) {
-        let prompt_line = self.scheduler.prompt().map_or(0, |prompt| prompt.line());
+        let prompt_line = self
+            .state
+            .scheduler
+            .prompt()
+            .map_or(0, |prompt| prompt.line());
         let context = ToolContext {
             now: Instant::now(),
-            can_ask: self.scheduler.asks(self.deps.asks),
-            interpreter_up: self.runtimes.user.is_up(),
-            cell_waiting: self.scheduler.has_suspended(),
-            runtime: self.runtimes.user.able(),
-            stdin: self.runtimes.user.tool_stdin(),
-            run_cells: &mut self.choices.run_cells,
-            kernels_per_call: self.choices.kernel_mode == KernelMode::PerCall,
-            allowed: &mut self.approvals.grants,
-            skills: &mut self.skill_registry,
-            outputs: &self.outputs,
-            cwd: &self.cwd,
-            notebooks: &self.deps.notebooks,
-            approve_changes: self.choices.approvals == Approvals::Ask,
+            can_ask: self.state.scheduler.asks(self.io.deps.asks),
+            interpreter_up: self.io.runtimes.user.is_up(),
+            cell_waiting: self.state.scheduler.has_suspended(),
+            runtime: self.io.runtimes.user.able(),
+            stdin: self.io.runtimes.user.tool_stdin(),
+            run_cells: &mut self.state.choices.run_cells,
+            kernels_per_call: self.state.choices.kernel_mode == KernelMode::PerCall,
+            allowed: &mut self.state.approvals.grants,
+            skills: &mut self.state.skill_registry,
+            outputs: &self.io.outputs,
+            cwd: &self.state.cwd,
+            notebooks: &self.io.deps.notebooks,
+            approve_changes: self.state.choices.approvals == Approvals::Ask,
             prompt_line,
         };
         let runner = match by {
-            ToolCaller::Turn => &mut self.tool_runner,
-            ToolCaller::Code => &mut self.agent_calls.tool_runner,
+            ToolCaller::Turn => &mut self.state.tool_runner,
+            ToolCaller::Code => &mut self.state.agent_calls.tool_runner,
         };
         (runner, context)
     }
 
     /// Passes the event to the runner of this call; ignores calls that are over.
     pub(crate) fn on_call_event(&mut self, call: CallId, event: ToolEvent) {
-        if self.tool_runner.call_id() == call {
+        if self.state.tool_runner.call_id() == call {
             self.on_tool_event(ToolCaller::Turn, event);
-        } else if self.agent_calls.tool_runner.call_id() == call {
+        } else if self.state.agent_calls.tool_runner.call_id() == call {
             self.on_tool_event(ToolCaller::Code, event);
         }
     }
@@ -131,12 +154,12 @@ impl Session {
             event,
             ToolEvent::UserReplied(Reply::Chosen(QuestionChoice::Stop))
         ) {
-            return self.on_scheduler(SchedulerEvent::Interrupted);
+            return self.raise(Event::Interrupted);
         }
         let (runner, mut context) = self.runner_and_context(by);
         let effect = runner.on(event, &mut context);
-        let out = self.out_or_background().clone();
-        self.skill_registry.save_decisions(&out);
+        let out = self.state.out_or_background().clone();
+        self.state.skill_registry.save_decisions(&out);
         self.run_tool_effect(by, effect);
     }
 
@@ -145,7 +168,7 @@ impl Session {
         match effect {
             ToolEffect::Wait => {}
             ToolEffect::Submit(request) => {
-                self.tool_runner.has_branch |= matches!(request, RuntimeRequest::Branch(_));
+                self.state.tool_runner.has_branch |= matches!(request, RuntimeRequest::Branch(_));
                 self.ask_runtime(request, RuntimeRequester::Tool(call));
             }
             ToolEffect::OpenKernel(_)
@@ -154,7 +177,8 @@ impl Session {
             | ToolEffect::Kill { .. }
                 if by == ToolCaller::Code =>
             {
-                self.on_agent_tool_return(ToolReturn::failed(NESTED_CELLS));
+                let failed = ToolReturn::failed(NESTED_CELLS);
+                self.raise(Event::ToolDone(by, failed, Vec::new()));
             }
             ToolEffect::OpenKernel(opening) => self.open_kernel(opening),
             ToolEffect::Ask(about) => self.ask_user(about, ApprovalRequester::Tool(by)),
@@ -169,14 +193,14 @@ impl Session {
             }
             ToolEffect::ReportProgress { cells, then } => {
                 // A caller outside of a turn sees the result only.
-                let told = self.scheduler.prompt().is_some();
+                let told = self.state.scheduler.prompt().is_some();
                 self.publish(told.then_some(AnswerEvent::CellsProgress(cells)));
                 self.run_tool_effect(by, *then);
             }
             ToolEffect::Run(code) => self.run_code(code),
             ToolEffect::Interrupt => drop(self.interrupt_code()),
             ToolEffect::Kill { over_time } => {
-                let runtime = self.runtimes.of(self.tool_runner.role());
+                let runtime = self.io.runtimes.of(self.state.tool_runner.role());
                 let told = runtime.and_then(match over_time {
                     true => RuntimePeer::kill_over_time,
                     false => RuntimePeer::kill,
@@ -186,40 +210,20 @@ impl Session {
             ToolEffect::ReadSkill(path) => self.read_skill(call, path),
             ToolEffect::Notebook(job) => self.run_notebook_job(call, job),
             ToolEffect::Done(result) if by == ToolCaller::Code => {
-                self.outputs.save(self.out_or_background());
-                self.on_agent_tool_return(result);
+                self.io.outputs.save(self.state.out_or_background());
+                self.raise(Event::ToolDone(by, result, Vec::new()));
             }
             ToolEffect::Done(result) => {
-                let told = self.tool_runner.finish_call();
+                let cells = self.state.tool_runner.finish_call();
                 self.release_kernel();
-                self.outputs.save(self.out_or_background());
-                if matches!(self.scheduler.active(), Some(ActiveJob::Call { .. })) {
-                    return self.on_call_return(result);
-                }
-                self.on_prompt(PromptEvent::ToolReturned(result));
-                self.record_reported_cells(&told);
+                self.io.outputs.save(self.state.out_or_background());
+                self.raise(Event::ToolDone(by, result, cells));
             }
-        }
-    }
-
-    /// Records that the model has seen the output of these cells, so that they are no context for later prompts while
-    /// this exchange is part of the conversation.
-    fn record_reported_cells(&mut self, cells: &[u32]) {
-        if cells.is_empty() {
-            return;
-        }
-        if let Some(line) = self.scheduler.prompt().map(|prompt| prompt.line()) {
-            // The answer that holds the cells is saved first: if the turn is cut off, one of the two has them.
-            self.on_prompt(PromptEvent::SaveNow);
-            let record = &self.record;
-            cells
-                .iter()
-                .for_each(|cell| record.mark_in_answer(*cell, line));
         }
     }
 
     fn run_code(&mut self, code: ToolCode) {
-        let out = self.out_or_background().clone();
+        let out = self.state.out_or_background().clone();
         let ToolCode {
             source,
             display,
@@ -228,28 +232,38 @@ impl Session {
         let mut role = RuntimeRole::User;
         let (line, stdin, whose) = match display {
             CodeDisplay::Cell { title } => {
-                let line = self.numbering.take();
-                self.record.record_input(line, &source, &source);
-                if let Some(prompt) = self.scheduler.prompt() {
-                    self.step_log.ran_for.insert(line, prompt.line());
+                let line = self.state.numbering.take();
+                if let Some(prompt) = self.state.scheduler.prompt() {
+                    self.state.step_log.ran_for.insert(line, prompt.line());
                 }
                 let begun = BeginEvent::AgentCell {
                     line,
                     title,
                     source: source.clone(),
                 };
-                self.notify_caller(begun.clone());
-                out.send(begun);
+                let input = RecordWrite::Input {
+                    line,
+                    source: source.clone(),
+                };
+                self.carry_out(vec![
+                    Effect::Record(input),
+                    Effect::Emit(To::Caller, begun.clone().into()),
+                    Effect::show(begun),
+                ]);
                 (
                     Some(line),
-                    self.runtimes.user.stdin(None),
+                    self.io.runtimes.user.stdin(None),
                     CellOrigin::Agent(line),
                 )
             }
             CodeDisplay::Skill { name } => {
                 let shown = format!("skill {name} runs:\n{}", source.trim_end());
                 out.send(TextEvent::Verbatim(shown));
-                (None, self.runtimes.user.tool_stdin(), CellOrigin::Internal)
+                (
+                    None,
+                    self.io.runtimes.user.tool_stdin(),
+                    CellOrigin::Internal,
+                )
             }
             CodeDisplay::Own { kernel, heading } => {
                 role = RuntimeRole::Agent(kernel);
@@ -257,7 +271,11 @@ impl Session {
                     "{heading}\n{}",
                     source.trim_end()
                 )));
-                (None, self.runtimes.user.tool_stdin(), CellOrigin::Internal)
+                (
+                    None,
+                    self.io.runtimes.user.tool_stdin(),
+                    CellOrigin::Internal,
+                )
             }
         };
         let execute = Execute {
@@ -269,15 +287,15 @@ impl Session {
                 None => Execute::unnumbered(source),
             }
         };
-        let Some(runtime) = self.runtimes.of(role) else {
-            return self.on_tool_event(
-                ToolCaller::Turn,
-                ToolEvent::KernelOpened(Err(NO_KERNEL.to_owned())),
-            );
+        let Some(runtime) = self.io.runtimes.of(role) else {
+            let none = ToolEvent::KernelOpened(Err(NO_KERNEL.to_owned()));
+            return self.raise(Event::Tool(ToolCaller::Turn, none));
         };
         let id = runtime.execute(execute);
-        let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
-        self.tool_runner
+        let mut run = CellRun::new(whose, out).on_runtime_of(role);
+        run.id = Some(id);
+        self.state
+            .tool_runner
             .code_started(line.unwrap_or(0), Box::new(run));
     }
 
@@ -288,7 +306,7 @@ impl Session {
         id: RequestId,
         event: RuntimeEvent,
     ) -> Option<RuntimeEvent> {
-        let Some(run) = self.tool_runner.code(role, id) else {
+        let Some(run) = self.state.tool_runner.code(role, id) else {
             return Some(event);
         };
         let told = match &event {
@@ -296,10 +314,11 @@ impl Session {
             RuntimeEvent::InputRequested { .. } => Some(ToolEvent::InputRequested),
             _ => None,
         };
-        let ended = (run.id, run.line());
-        let step = run.on(event, &self.record);
-        if let (CellProgress::Ended(_), (id, Some(line))) = (&step, ended) {
-            self.runtimes.user.cell_ended(id, line);
+        let line = run.line();
+        let (effects, step) = run.on(event, &self.io.outputs);
+        self.carry_out(effects);
+        if let (CellProgress::Ended(_), Some(line)) = (&step, line) {
+            self.state.ended_cells.insert(id, line);
         }
         if let Some(told) = told {
             self.on_tool_event(ToolCaller::Turn, told);
@@ -310,39 +329,49 @@ impl Session {
         match step {
             CellProgress::On => {}
             CellProgress::Ended(remains) => self.on_code_ended(remains),
-            CellProgress::Died(remains) => self.tool_runner.code_died(remains),
+            CellProgress::Died(remains) => self.state.tool_runner.code_died(remains),
         }
         None
     }
 
     fn on_code_ended(&mut self, remains: Box<CellResult>) {
-        if let (Some(cwd), RuntimeRole::User) = (&remains.cwd, self.tool_runner.role()) {
-            self.cwd = PathBuf::from(cwd);
+        if let (Some(cwd), RuntimeRole::User) = (&remains.cwd, self.state.tool_runner.role()) {
+            self.state.cwd = PathBuf::from(cwd);
         }
-        let line = self.tool_runner.take_code().map_or(0, |code| code.line());
-        if self.tool_runner.is_idle() {
+        let line = self
+            .state
+            .tool_runner
+            .take_code()
+            .map_or(0, |code| code.line());
+        if self.state.tool_runner.is_idle() {
             return self.on_code_stopped();
         }
-        self.on_tool_event(ToolCaller::Turn, ToolEvent::CodeEnded { line, remains });
+        let ended = ToolEvent::CodeEnded { line, remains };
+        self.raise(Event::Tool(ToolCaller::Turn, ended));
     }
 
     /// Continues the tools after the end of the interpreter was reported.
     pub(crate) fn resume_tools(&mut self) {
-        if self.tool_runner.awaits_restart() {
-            self.on_tool_event(ToolCaller::Turn, ToolEvent::Restarted);
-        } else if self.tool_runner.code_has_died()
-            && let Some(RunningCode::Died { line, remains, .. }) = self.tool_runner.take_code()
+        if self.state.tool_runner.awaits_restart() {
+            self.raise(Event::Tool(ToolCaller::Turn, ToolEvent::Restarted));
+        } else if self.state.tool_runner.code_has_died()
+            && let Some(RunningCode::Died { line, remains, .. }) =
+                self.state.tool_runner.take_code()
         {
-            if self.tool_runner.is_idle() {
+            if self.state.tool_runner.is_idle() {
                 return self.on_code_stopped();
             }
-            self.on_tool_event(ToolCaller::Turn, ToolEvent::CodeEnded { line, remains });
+            let ended = ToolEvent::CodeEnded { line, remains };
+            self.raise(Event::Tool(ToolCaller::Turn, ended));
         }
     }
 
     /// Reads the skill on another thread, since its disk may not respond.
     pub(crate) fn read_skill(&self, call: CallId, path: String) {
-        let (catalog, inbox) = (self.skill_registry.catalog().clone(), self.inbox.clone());
+        let (catalog, inbox) = (
+            self.state.skill_registry.catalog().clone(),
+            self.io.inbox.clone(),
+        );
         tokio::task::spawn_blocking(move || {
             let read = catalog.activate(&path).map(Box::new);
             // The session may have ended.
@@ -351,8 +380,8 @@ impl Session {
     }
 
     pub(crate) fn run_notebook_job(&self, call: CallId, job: NotebookJob) {
-        let inbox = self.inbox.clone();
-        let mut seen = self.tool_runner.seen_files.clone();
+        let inbox = self.io.inbox.clone();
+        let mut seen = self.state.tool_runner.seen_files.clone();
         tokio::task::spawn_blocking(move || {
             let (news, change) = job.run(&mut seen);
             // The session may have ended.
@@ -367,10 +396,10 @@ impl Session {
         done: (NotebookJobResult, SeenFiles, Option<FileChange>),
     ) {
         let (news, seen, change) = done;
-        self.tool_runner.seen_files = seen;
+        self.state.tool_runner.seen_files = seen;
         if let Some(change) = change {
             let changed = AnswerEvent::FilesChanged(vec![change]);
-            self.out_or_background().send(changed);
+            self.state.out_or_background().send(changed);
         }
         self.on_call_event(call, ToolEvent::NotebookJobDone(news));
     }

@@ -185,10 +185,13 @@ impl ToolRunner {
 
     /// Returns true when the code of the active call is this request of this runtime; false for a cancelled call.
     pub(super) fn is_running_request(&self, role: RuntimeRole, id: RequestId) -> bool {
-        matches!(
-            &self.active,
-            ActiveCall::Working { code: Some(RunningCode::Cell { run, .. }), .. } if (run.role, run.id) == (role, id)
-        )
+        match &self.active {
+            ActiveCall::Working {
+                code: Some(RunningCode::Cell { run, .. }),
+                ..
+            } => (run.role, run.id) == (role, Some(id)),
+            _ => false,
+        }
     }
 
     /// Returns the code of the call, also of a cancelled one, if it is this request of this runtime.
@@ -199,7 +202,7 @@ impl ToolRunner {
                 ..
             }
             | ActiveCall::Stopping(RunningCode::Cell { run, .. })
-                if run.id == id && run.role == role =>
+                if (run.role, run.id) == (role, Some(id)) =>
             {
                 Some(run)
             }

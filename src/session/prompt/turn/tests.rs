@@ -12,6 +12,7 @@ use crate::agent::{
     Subject, TurnId, WorkStatus,
 };
 use crate::dialog::{DENIED, display_form};
+use crate::events::SessionEvent;
 
 const TURN: TurnId = TurnId(1);
 
@@ -61,40 +62,59 @@ fn failed() -> TurnEvent {
     })
 }
 
-/// A word for each effect.
-fn word(action: &TurnEffect) -> String {
-    match action {
-        TurnEffect::Show(AnswerEvent::Text { delta, .. }) => format!("show {delta}"),
-        TurnEffect::Show(AnswerEvent::ToolStarted { call }) => format!("begin {call}"),
-        TurnEffect::Show(AnswerEvent::ToolRan { line, .. }) => format!("ran {line}"),
-        TurnEffect::Show(AnswerEvent::Denied { id, what }) => format!("denied {id}: {what:?}"),
-        TurnEffect::Show(AnswerEvent::Picture(url)) => format!("picture {url}"),
-        TurnEffect::Show(AnswerEvent::Restarted { .. }) => "restart".into(),
-        TurnEffect::Show(_) => "show".into(),
-        TurnEffect::CallTool(call) => format!("call {}", call.id),
-        TurnEffect::Ask(question) => format!("ask {}", question.id),
-        TurnEffect::WithdrawQuestion(id) => format!("withdraw {id}"),
-        TurnEffect::InterruptTool => "interrupt tool".into(),
-        TurnEffect::Reply(
+fn turn() -> Turn {
+    Turn {
+        id: Some(TURN),
+        ..Turn::default()
+    }
+}
+
+/// A word for each effect and for the end.
+fn words(step: TurnStep) -> Vec<String> {
+    let end = step.end.as_deref().map(ended);
+    step.effects.iter().map(word).chain(end).collect()
+}
+
+fn word(effect: &Effect) -> String {
+    match effect {
+        Effect::Emit(_, SessionEvent::Answer(event)) => match event {
+            AnswerEvent::Text { delta, .. } => format!("show {delta}"),
+            AnswerEvent::ToolStarted { call } => format!("begin {call}"),
+            AnswerEvent::ToolRan { line, .. } => format!("ran {line}"),
+            AnswerEvent::Denied { id, what } => format!("denied {id}: {what:?}"),
+            AnswerEvent::Picture(url) => format!("picture {url}"),
+            AnswerEvent::Restarted { .. } => "restart".into(),
+            _ => "show".into(),
+        },
+        Effect::Raise(Event::ToolCalled(call)) => format!("call {}", call.id),
+        Effect::Raise(Event::Ask(_, ApprovalRequester::Agent { question, .. })) => {
+            format!("ask {question}")
+        }
+        Effect::Raise(Event::ToolInterrupted) => "interrupt tool".into(),
+        Effect::ReplyToAgent(
+            TURN,
             AgentReply::ToolResult { call: id, .. } | AgentReply::Answer { question: id, .. },
         ) => format!("reply {id}"),
-        TurnEffect::CancelAgent => "cancel".into(),
-        TurnEffect::End(end) => match &end.outcome {
-            TurnOutcome::Complete => format!("complete [{}] {}", end.stored, end.thread.is_some()),
-            TurnOutcome::Interrupted => {
-                format!("interrupted [{}] {}", end.stored, end.thread.is_some())
-            }
-            TurnOutcome::Failed(_) => format!("failed {}", end.thread.is_some()),
-        },
+        Effect::CancelTurn(TURN) => "cancel".into(),
+        _ => "other".into(),
+    }
+}
+
+fn ended(end: &TurnEnd) -> String {
+    match &end.outcome {
+        TurnOutcome::Complete => format!("complete [{}] {}", end.stored, end.thread.is_some()),
+        TurnOutcome::Interrupted => {
+            format!("interrupted [{}] {}", end.stored, end.thread.is_some())
+        }
+        TurnOutcome::Failed(_) => format!("failed {}", end.thread.is_some()),
     }
 }
 
 fn check(events: Vec<TurnEvent>, expected: &[&str]) {
-    let mut turn = Turn::default();
+    let mut turn = turn();
     let got: Vec<String> = events
         .into_iter()
-        .flat_map(|event| turn.on(event))
-        .map(|action| word(&action))
+        .flat_map(|event| words(turn.on(event)))
         .collect();
     assert_eq!(got, expected);
 }
@@ -205,12 +225,11 @@ fn what_was_denied_is_kept_and_said_once() {
         "no cell was run",
         &Reply::NoBecause("not now".into()),
     ));
-    let mut turn = Turn::default();
+    let mut turn = turn();
     let events = [denied("a", true), denied("b", false), call("1"), no];
     let got: Vec<String> = events
         .into_iter()
-        .flat_map(|event| turn.on(event))
-        .map(|action| word(&action))
+        .flat_map(|event| words(turn.on(event)))
         .collect();
     assert_eq!(
         got,
@@ -264,7 +283,7 @@ fn a_plan_and_work_of_the_agents_own_are_kept_as_they_stood_last() {
             change: Change::Added("x".into()),
         }],
     });
-    let mut turn = Turn::default();
+    let mut turn = turn();
     let before = turn.received_bytes();
     for event in [
         plan(WorkStatus::Running),

@@ -24,10 +24,10 @@ fn an_interrupt_before_the_first_word_keeps_nothing() {
 
 #[test]
 fn an_interrupt_stops_the_running_tool_and_its_return_is_dropped() {
-    let mut turn = Turn::default();
+    let mut turn = turn();
     let mut words: Vec<String> = Vec::new();
     for event in [call("a"), call("b"), TurnEvent::Interrupted, returned("1")] {
-        words.extend(turn.on(event).iter().map(word));
+        words.extend(super::words(turn.on(event)));
     }
     assert_eq!(
         words[..4],

@@ -87,7 +87,6 @@ fn what_is_withdrawn_is_not_asked_and_not_called_any_more() {
         ],
         &[
             "ask q",
-            "withdraw q",
             "begin f(x=1)",
             "call b",
             "ran f(x=1) => 1",

@@ -1,0 +1,116 @@
+//! What a session keeps from turn to turn: the instructions, the agent's recorded thread, and the turn in progress.
+//!
+//! A cancelled turn is over for the user at once; the agent may still be finishing it, and the next turn waits for
+//! that.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::agent::{AgentCapabilities, ToolRoute, TurnId};
+use crate::agent_profile::AgentProfile;
+use crate::config::Choices;
+use crate::deps::SessionDeps;
+use crate::prompt::RequestContext;
+use crate::record::RecordedThread;
+use crate::runtimes::RuntimePeer;
+use crate::tools::{SkillRegistry, ToolOffer};
+
+pub(super) struct Turns {
+    instructions: String,
+    tool_instructions: String,
+    thread: Option<RecordedThread>,
+    /// The thread was recorded by another process.
+    thread_is_older: bool,
+    /// What the user was warned of that this agent lacks; each is said once.
+    warned: HashSet<&'static str>,
+    pub(super) profile: AgentProfile,
+    pub(super) running: Option<TurnId>,
+    /// A stopped turn the agent has not ended yet.
+    pub(super) cancelling: Option<TurnId>,
+}
+
+impl Turns {
+    pub(super) fn new(instructions: String) -> Self {
+        Turns {
+            instructions,
+            tool_instructions: String::new(),
+            thread: None,
+            thread_is_older: false,
+            warned: HashSet::new(),
+            profile: AgentProfile::default(),
+            running: None,
+            cancelling: None,
+        }
+    }
+
+    /// Forgets what belongs to the old agent: its recorded thread, and any turn that it has not ended.
+    pub(super) fn agent_replaced(&mut self) {
+        self.thread = None;
+        self.warned.clear();
+        self.profile = AgentProfile::default();
+        self.cancelling = None;
+    }
+
+    /// Appends to the instructions of every turn that can call tools.
+    pub(super) fn add_tool_instructions(&mut self, section: &str) {
+        self.tool_instructions.push_str(section);
+    }
+
+    pub(super) fn tool_instructions(&self) -> &str {
+        &self.tool_instructions
+    }
+
+    /// Sets the thread that an earlier process recorded: its id and digest.
+    pub(super) fn set_recorded_thread(&mut self, thread: Option<RecordedThread>) {
+        self.thread = thread;
+        self.thread_is_older = true;
+    }
+
+    /// Sets the thread of the exchange that has just ended.
+    pub(super) fn set_thread(&mut self, thread: Option<RecordedThread>) {
+        self.thread = thread;
+        self.thread_is_older = false;
+    }
+
+    /// Returns the parts of a request that do not come from the prompt.
+    pub(super) fn context<'a>(
+        &'a mut self,
+        mut able: AgentCapabilities,
+        setup: &'a SessionDeps,
+        choices: &'a Choices,
+        user: &RuntimePeer,
+        skills: &SkillRegistry,
+        cwd: &Path,
+    ) -> RequestContext<'a> {
+        let own_server = match able.tools {
+            Some(ToolRoute::McpServer) => setup.own_server.as_ref(),
+            _ => None,
+        };
+        if able.tools == Some(ToolRoute::McpServer) && own_server.is_none() {
+            able.tools = None;
+        }
+        let (tools, tool_instructions) = match able.tools {
+            Some(_) => (
+                ToolOffer::current(choices, user, skills).specs(),
+                self.tool_instructions.as_str(),
+            ),
+            None => (Vec::new(), ""),
+        };
+        // An agent may be unable to continue a thread of another process.
+        let thread = self.thread.as_ref();
+        let commands = able.commands.then(|| self.profile.commands());
+        RequestContext {
+            instructions: format!("{}{tool_instructions}", self.instructions),
+            choices,
+            cwd: cwd.to_owned(),
+            thread: thread.filter(|_| able.resumes_threads || !self.thread_is_older),
+            warned: &mut self.warned,
+            commands: commands.unwrap_or_default(),
+            tools,
+            own_server,
+            no_interpreter: user.is_unstartable(),
+            agent_is_busy: self.cancelling.is_some(),
+            agent: able,
+        }
+    }
+}
