@@ -74,8 +74,8 @@
 //!   and publishes events; `terminal/run_view.rs` and `display/` show them.
 //! - **A prompt**: as above to `session/dispatch.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs`
 //!   builds the request from the record (`dialog/context.rs`), `session/io.rs` carries out its effects;
-//!   `agent/codex/driver.rs` or `agent/acp/driver.rs` speaks to the agent, whose events come to `session/prompt/turn.rs`
-//!   through `session/route.rs`; `display/answer.rs` renders the answer (`markdown`).
+//!   `agent/driver.rs` speaks to the agent with `codex/client.rs` or `acp/client.rs`; its events come through
+//!   `session/route.rs` to `session/prompt/turn.rs`; `display/answer.rs` renders the answer (`markdown`).
 //! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` and `session/event_loop.rs` to
 //!   `session/tools/mod.rs`; `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the
 //!   code (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.

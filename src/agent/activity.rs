@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::turn::InputPart;
+use super::input::InputPart;
 use crate::dialog::{WorkRecord, command_line};
 use crate::output::limits::grouped;
 use crate::text::joined_words;

@@ -77,9 +77,6 @@ impl Default for Timeouts {
 
 /// The purpose of an open request. Those of a turn carry its id, since a response for another turn is ignored.
 pub(super) trait Purpose: Copy + PartialEq {
-    /// What is known of a process, and forgotten with it.
-    type Knowledge: Default;
-
     /// The method, for messages to the user.
     fn method(self) -> &'static str;
 
@@ -93,7 +90,7 @@ pub(super) trait Purpose: Copy + PartialEq {
 }
 
 /// A live process.
-pub(super) struct AgentProcess<P: Purpose> {
+pub(super) struct AgentProcess<P, K> {
     peer: ChildPeer,
     incoming: Incoming,
     pending: Pending<P>,
@@ -102,10 +99,10 @@ pub(super) struct AgentProcess<P: Purpose> {
     pub(super) starting: Option<(P, Instant)>,
     /// The handshake is done.
     pub(super) ready: bool,
-    pub(super) known: P::Knowledge,
+    pub(super) known: K,
 }
 
-impl<P: Purpose> AgentProcess<P> {
+impl<P: Purpose, K: Default> AgentProcess<P, K> {
     pub(super) fn spawn(launch: Launch, patience: Timeouts) -> Result<Self, SpawnFailure> {
         let (peer, incoming) = ChildPeer::spawn(launch)?;
         Ok(AgentProcess {
@@ -115,7 +112,7 @@ impl<P: Purpose> AgentProcess<P> {
             patience,
             starting: None,
             ready: false,
-            known: P::Knowledge::default(),
+            known: K::default(),
         })
     }
 
@@ -190,9 +187,7 @@ impl<P: Purpose> AgentProcess<P> {
 }
 
 /// The next message of the process; never returns while there is no process.
-pub(super) async fn next_of<P: Purpose>(
-    process: &mut Option<AgentProcess<P>>,
-) -> Option<RpcMessage> {
+pub(super) async fn next_of<P, K>(process: &mut Option<AgentProcess<P, K>>) -> Option<RpcMessage> {
     match process {
         Some(process) => process.incoming.recv().await,
         None => std::future::pending().await,

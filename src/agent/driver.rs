@@ -9,17 +9,23 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 use super::agent_process::{AgentProcess, ProcessConfig, Purpose, next_of};
 use super::event::AgentEvents;
 use super::failure;
-use super::handle::{Command, DriverChannels, Handle, ProcessAgent, SharedCapabilities};
-use super::{AgentCapabilities, AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
+use super::handle::{Command, DriverChannels, Handle, SharedCapabilities};
+use super::{
+    Agent, AgentCapabilities, AgentEvent, AgentFailure, AgentReply, ConsultReply, ConsultRequest,
+    Lookup, LookupReply, SuggestReply, SuggestRequest, TurnId, TurnRequest,
+};
 use crate::rpc::{RpcError, RpcId, RpcMessage};
 
 /// The protocol of an agent, and what is known of the agent over its life.
 pub(super) trait Client: Sized {
     type Purpose: Purpose;
+    /// What is known of a process, and forgotten with it.
+    type Knowledge: Default;
     type Turn;
     /// What happens beside commands and messages.
     type Event;
@@ -33,10 +39,13 @@ pub(super) trait Client: Sized {
     fn capabilities(&self) -> AgentCapabilities;
 
     /// Starts a process and sends the first request.
-    fn open(&self, config: &ProcessConfig) -> Result<AgentProcess<Self::Purpose>, AgentFailure>;
+    fn open(
+        &self,
+        config: &ProcessConfig,
+    ) -> Result<AgentProcess<Self::Purpose, Self::Knowledge>, AgentFailure>;
 
     /// How long a process is waited for that is not needed any more.
-    fn grace(_: &AgentProcess<Self::Purpose>, end: Duration) -> Duration {
+    fn grace(_: &AgentProcess<Self::Purpose, Self::Knowledge>, end: Duration) -> Duration {
         end
     }
 
@@ -58,7 +67,11 @@ pub(super) trait Client: Sized {
     fn on_command(driver: &mut Driver<Self>, command: Command) -> bool;
 
     /// Sends the requests beside turns that wait, when the process is ready.
-    fn send_beside(&mut self, process: &mut AgentProcess<Self::Purpose>, config: &ProcessConfig);
+    fn send_beside(
+        &mut self,
+        process: &mut AgentProcess<Self::Purpose, Self::Knowledge>,
+        config: &ProcessConfig,
+    );
 
     /// Fails all requests beside turns, when the process is gone.
     fn fail_beside(&mut self, failure: &AgentFailure);
@@ -106,9 +119,9 @@ pub(super) struct Driver<C: Client> {
     pub(super) client: C,
     pub(super) config: ProcessConfig,
     pub(super) capabilities: SharedCapabilities,
-    pub(super) process: Option<AgentProcess<C::Purpose>>,
+    pub(super) process: Option<AgentProcess<C::Purpose, C::Knowledge>>,
     /// A process that ends after the events.
-    pub(super) retired: Option<AgentProcess<C::Purpose>>,
+    pub(super) retired: Option<AgentProcess<C::Purpose, C::Knowledge>>,
     pub(super) current: Option<ActiveTurn<C::Turn>>,
     queue: VecDeque<(TurnId, Box<TurnRequest>)>,
     channels: DriverChannels,
@@ -392,5 +405,58 @@ pub(super) fn interrupted(turn: TurnId) -> AgentEvent {
         turn,
         interrupted: true,
         thread: None,
+    }
+}
+
+/// An agent that is a process. Dropping it ends the process.
+pub(super) struct ProcessAgent {
+    handle: Handle,
+    capabilities: SharedCapabilities,
+}
+
+impl Agent for ProcessAgent {
+    fn capabilities(&self) -> AgentCapabilities {
+        self.capabilities.get()
+    }
+
+    fn start(&mut self, request: TurnRequest) -> TurnId {
+        self.handle.start(request)
+    }
+
+    fn reply(&mut self, turn: TurnId, reply: AgentReply) {
+        self.handle.send(Command::Reply(turn, reply));
+    }
+
+    fn cancel(&mut self, turn: TurnId) {
+        self.handle.send(Command::Cancel(turn));
+    }
+
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<LookupReply, AgentFailure>> {
+        self.handle.request(|tell| Command::LookUp(lookup, tell))
+    }
+
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<SuggestReply> {
+        let request = Box::new(request);
+        self.handle.request(|tell| Command::Suggest(request, tell))
+    }
+
+    fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<ConsultReply> {
+        let request = Box::new(request);
+        self.handle.request(|tell| Command::Consult(request, tell))
+    }
+
+    fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let method = method.to_owned();
+        self.handle.request(|tell| Command::LogIn(method, tell))
+    }
+
+    fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let (option, value) = (option.to_owned(), value.to_owned());
+        self.handle
+            .request(|tell| Command::Choose(option, value, tell))
+    }
+
+    fn warm_up(&mut self) {
+        self.handle.send(Command::WarmUp);
     }
 }

@@ -11,10 +11,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::beside::{
     ConsultReply, ConsultRequest, Lookup, LookupReply, SuggestReply, SuggestRequest,
 };
+use super::capabilities::AgentCapabilities;
 use super::event::{AgentEvent, AgentEvents};
 use super::failure::AgentFailure;
 use super::turn::{AgentReply, TurnId, TurnRequest};
-use super::{Agent, AgentCapabilities};
 use crate::text::trace::STARTUP;
 
 /// Events that may be queued for the session before the driver waits.
@@ -198,58 +198,5 @@ impl SharedCapabilities {
 
     pub(super) fn set(&self, capabilities: AgentCapabilities) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
-    }
-}
-
-/// An agent that is a process. Dropping it ends the process.
-pub(super) struct ProcessAgent {
-    pub(super) handle: Handle,
-    pub(super) capabilities: SharedCapabilities,
-}
-
-impl Agent for ProcessAgent {
-    fn capabilities(&self) -> AgentCapabilities {
-        self.capabilities.get()
-    }
-
-    fn start(&mut self, request: TurnRequest) -> TurnId {
-        self.handle.start(request)
-    }
-
-    fn reply(&mut self, turn: TurnId, reply: AgentReply) {
-        self.handle.send(Command::Reply(turn, reply));
-    }
-
-    fn cancel(&mut self, turn: TurnId) {
-        self.handle.send(Command::Cancel(turn));
-    }
-
-    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<LookupReply, AgentFailure>> {
-        self.handle.request(|tell| Command::LookUp(lookup, tell))
-    }
-
-    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<SuggestReply> {
-        let request = Box::new(request);
-        self.handle.request(|tell| Command::Suggest(request, tell))
-    }
-
-    fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<ConsultReply> {
-        let request = Box::new(request);
-        self.handle.request(|tell| Command::Consult(request, tell))
-    }
-
-    fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
-        let method = method.to_owned();
-        self.handle.request(|tell| Command::LogIn(method, tell))
-    }
-
-    fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
-        let (option, value) = (option.to_owned(), value.to_owned());
-        self.handle
-            .request(|tell| Command::Choose(option, value, tell))
-    }
-
-    fn warm_up(&mut self) {
-        self.handle.send(Command::WarmUp);
     }
 }

@@ -30,6 +30,7 @@ mod event;
 mod failure;
 mod form;
 mod handle;
+mod input;
 #[cfg(test)]
 #[path = "../properties.rs"]
 pub mod properties;
@@ -60,11 +61,10 @@ pub use capabilities::{AgentCapabilities, Login, LoginMethod, LoginProgram, Tool
 pub use digest::ThreadDigest;
 pub use event::{AgentEvent, AgentNotice, AgentUpdate, ConfigOption, Descriptor};
 pub use failure::{AgentFailure, FailureKind};
+pub use input::InputPart;
 pub use question::{AgentQuestion, Decision, FormField, QuestionAnswer, QuestionOption, Subject};
 pub use settings::{Approvals, Effort, McpServer, Sandbox, ThreadMode, TurnSettings, WebSearchUse};
-pub use turn::{
-    AgentReply, Cost, Exchange, InputPart, ToolCall, ToolSpec, TurnId, TurnRequest, Usage,
-};
+pub use turn::{AgentReply, Cost, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
 pub trait Agent: Send {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::input::InputPart;
 use super::question::QuestionAnswer;
 use super::settings::TurnSettings;
-use crate::dialog::file_entry;
 
 /// Id of a turn, unique within an agent's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -159,40 +159,5 @@ impl Usage {
             window: a.window.or(b.window),
             cost: a.cost.or(b.cost),
         })
-    }
-}
-
-/// A part of the model's input, or of the result of a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InputPart {
-    /// Text for the model.
-    Text(String),
-    /// An image as a `data:` URL.
-    Image(String),
-    /// A file, for agents that accept files.
-    File {
-        /// Path as the user named it.
-        path: String,
-        /// The whole content.
-        text: String,
-    },
-}
-
-impl InputPart {
-    /// Converts a file to text, for agents that accept no files; returns any other part unchanged.
-    #[must_use]
-    pub fn without_file(self) -> Self {
-        match self {
-            InputPart::File { path, text } => InputPart::Text(file_entry(&path, &text)),
-            part => part,
-        }
-    }
-
-    /// The text of a text part.
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            InputPart::Text(text) => Some(text),
-            InputPart::Image(_) | InputPart::File { .. } => None,
-        }
     }
 }

@@ -1,10 +1,6 @@
-//! The command line describes itself: completions for shells, manual pages, the version and how it was built.
+//! The command line describes itself: completions for shells, manual pages.
 //!
-//! The first two are generated from the table of arguments, which is their only source; the last comes from variables
-//! of the build. Absent on purpose: a build script.
-
-use std::env::consts::{ARCH, OS};
-use std::sync::LazyLock;
+//! Both are generated from the table of arguments, which is their only source.
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -51,21 +47,4 @@ fn print(text: &[u8], environment: &Environment) -> Result<i32, Report> {
     screen.write_trusted(text)?;
     screen.flush()?;
     Ok(0)
-}
-
-/// Returns the version and the facts of the build. Packagers set the commit in `IPYCODEX_COMMIT`.
-pub(super) fn version() -> &'static str {
-    static VERSION: LazyLock<String> = LazyLock::new(|| {
-        let kind = match cfg!(debug_assertions) {
-            true => "debug",
-            false => "release",
-        };
-        let (version, rust) = (env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_RUST_VERSION"));
-        let commit = option_env!("IPYCODEX_COMMIT").map(|commit| format!(", commit {commit}"));
-        format!(
-            "{version}\nbuild: {kind} for {ARCH}-{OS}, Rust {rust} or later{}",
-            commit.unwrap_or_default()
-        )
-    });
-    &VERSION
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::cli::about::version;
+use crate::cli::version::version;
 use crate::config::{ChoiceSetting, ConfigFlags};
 use crate::markdown::Theme;
 use crate::runtime::IpythonFlags;

@@ -22,6 +22,7 @@ mod session;
 mod sessions;
 mod setup;
 mod skills;
+mod version;
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};

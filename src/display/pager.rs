@@ -11,7 +11,7 @@ use std::process::Command;
 
 use crate::environment::Environment;
 use crate::markdown::{Appearance, CodeHighlighter, render};
-use crate::output::filter::{Filter, Policy};
+use crate::output::filter::Policy;
 use crate::output::mime::{MimeBundle, TerminalForm};
 use crate::process;
 use crate::runtime::{SOURCE_MIME, TerminalSize};
@@ -68,15 +68,7 @@ fn sanitize(text: &str, colour: bool) -> String {
     } else {
         Policy::Text
     };
-    filtered(text.trim_end_matches('\n'), policy) + "\n"
-}
-
-fn filtered(text: &str, policy: Policy) -> String {
-    let mut filter = Filter::new(policy);
-    let mut out = Vec::with_capacity(text.len() + 1);
-    filter.push(text.as_bytes(), &mut out);
-    filter.finish(&mut out);
-    String::from_utf8_lossy(&out).into_owned()
+    builtin::filtered(text.trim_end_matches('\n'), policy) + "\n"
 }
 
 /// True for a text that does not fit the screen together with the next prompt.
@@ -84,7 +76,7 @@ pub(super) fn is_long(text: &str, size: TerminalSize) -> bool {
     let (width, height) = (usize::from(size.columns).max(1), usize::from(size.rows));
     let mut rows = 0;
     text.lines().any(|line| {
-        rows += columns(&filtered(line, Policy::Text)).saturating_sub(1) / width + 1;
+        rows += columns(&builtin::filtered(line, Policy::Text)).saturating_sub(1) / width + 1;
         rows + 2 > height
     })
 }

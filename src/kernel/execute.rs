@@ -13,7 +13,7 @@ use super::background_output::BackgroundOutput;
 use super::cell_output::CellOutput;
 use super::channels::{ExecuteReply, ExecuteRequest, flag};
 use super::event_mapper::{EventMapper, Out, RunResult, UserRequest};
-use super::inputs::{InputOutcome, Inputs, Wake};
+use super::inputs::{InputOutcome, Inputs, Wake, refused};
 use super::messages::{Comms, Failure, mime_data};
 use crate::jupyter::{ClientRequest, IncomingMessage, KernelServer};
 use crate::record::RecordHandle;
@@ -130,7 +130,7 @@ pub(super) async fn publish_run(
         };
         for out in mapper.on(event, output.has_answer()) {
             match out {
-                Out::Ask(asked) if !allow_stdin => drop(pass_on(asked.refused(), session)),
+                Out::Ask(asked) if !allow_stdin => drop(pass_on(refused(&asked), session)),
                 Out::Ask(asked) => {
                     if let UserRequest::Question(spoken) = &asked {
                         output.print(OutputStream::Stdout, &spoken.body()).await;

@@ -104,13 +104,13 @@ impl Inputs {
         let parent = message.parent.as_deref().unwrap_or_default();
         let fits = |open: &mut OpenRequest| parent.is_empty() || parent == open.id;
         let open = self.open.take_if(|open| is_reply && fits(open))?;
-        let refused = message
+        let failed = message
             .content
             .get("status")
             .is_some_and(|it| it == "error");
         let text = message.text("value");
         match open.request {
-            UserRequest::Line { .. } if refused => Some(open.request.refused()),
+            UserRequest::Line { .. } if failed => Some(refused(&open.request)),
             UserRequest::Line { call, .. } => {
                 Some(InputOutcome::Line(call, InputReply::Line(text.to_owned())))
             }
@@ -133,18 +133,16 @@ impl Inputs {
 
     /// Ends the open request.
     pub(super) fn cancel(&mut self) -> Option<InputOutcome> {
-        Some(self.open.take()?.request.refused())
+        Some(refused(&self.open.take()?.request))
     }
 }
 
-impl UserRequest {
-    /// The outcome where nobody answers: the end of the input, or the answer that changes nothing.
-    pub(super) fn refused(&self) -> InputOutcome {
-        match self {
-            UserRequest::Line { call, .. } => InputOutcome::Line(*call, InputReply::Eof),
-            UserRequest::Question(spoken) => {
-                InputOutcome::Answered(spoken.id(), Reply::Declined, String::new())
-            }
+/// The outcome where nobody answers: the end of the input, or the answer that changes nothing.
+pub(super) fn refused(request: &UserRequest) -> InputOutcome {
+    match request {
+        UserRequest::Line { call, .. } => InputOutcome::Line(*call, InputReply::Eof),
+        UserRequest::Question(spoken) => {
+            InputOutcome::Answered(spoken.id(), Reply::Declined, String::new())
         }
     }
 }

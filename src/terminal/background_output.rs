@@ -15,7 +15,7 @@ use crate::display::{death_notice, notice_text};
 use crate::output::filter::{Filter, Policy};
 use crate::screen::Screen;
 use crate::session::{CellEvent, EndEvent, NextEvent, Run, SessionEvent};
-use crate::terminal::editor_wait::EditorWaker;
+use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::report::Report;

@@ -8,23 +8,22 @@
 //! pending cursor query.
 
 use std::cell::Cell;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use crossterm::event::Event;
 use reedline::{Completer, CompletionResult, CompletionStatus};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::process::{deliver_resize, resize_is_deferred};
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::background_color::BackgroundReply;
 use crate::terminal::background_output::BackgroundOutput;
+use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
 use crate::terminal::paint_capture::PaintCapture;
 use crate::terminal::typeahead::ctrl_c;
-use crate::text::report::Report;
 
 /// Timeout of the extra crossterm poll after a wake-up, since crossterm notices signals by itself.
 pub(super) const ONCE_MORE: Duration = Duration::from_millis(2);
@@ -154,53 +153,5 @@ impl<C: Completer> Completer for WaitingCompleter<C> {
             let _ = self.waiting.wait();
         }
         status
-    }
-}
-
-/// An eventfd that wakes the editor: any thread writes it to request a paint. Clones share the descriptor.
-#[derive(Clone)]
-pub(super) struct EditorWaker(Arc<EventFd>);
-
-struct EventFd(OwnedFd);
-
-impl EditorWaker {
-    /// # Errors
-    /// Fails when the system has no descriptor left.
-    pub(super) fn new() -> Result<Self, Report> {
-        let ring = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let ring = ring.map_err(|error| {
-            Report::failure("could not get ready to read the terminal").because(error)
-        })?;
-        Ok(EditorWaker(Arc::new(EventFd(ring))))
-    }
-
-    /// Wakes the editor, at once or at its next wait.
-    pub(super) fn wake(&self) {
-        self.0.wake_by_ref();
-    }
-
-    pub(super) fn task_waker(&self) -> Waker {
-        Waker::from(Arc::clone(&self.0))
-    }
-
-    pub(super) fn clear(&self) {
-        let _ = rustix::io::read(&self.0.0, &mut [0; 8]);
-    }
-}
-
-impl AsFd for EditorWaker {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.0.as_fd()
-    }
-}
-
-impl Wake for EventFd {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        // A full counter is set already.
-        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }

@@ -10,7 +10,7 @@ use super::source::Source;
 #[test]
 fn the_map_is_held_against_the_manifests() {
     let map = "//! # Crates\n//!\n//! | crate | needs | owns |\n//! |---|---|---|\n//! | [`text`] | | x |\n\
-               //! | [`agent`] | text, notebook | x |\n//! | `gone` | | x |\n//!\n//! # Folders\n//! | [`no`] | x | x |";
+               //! | [`agent`] | text, notebook | x |\n//! | `gone` | | x |\n//! # Folders\n//! | [`no`] | x | x |";
     let map = read_map(map, "# Crates");
     let manifest = |needs: &[&str]| {
         let needs: String = needs
@@ -18,7 +18,7 @@ fn the_map_is_held_against_the_manifests() {
             .map(|name| format!("ipycodex-{name}.workspace = true\n"))
             .collect();
         format!(
-            "[package]\n[dependencies]\nserde.workspace = true\n{needs}[dev-dependencies]\nipycodex-x.workspace = true\n"
+            "[dependencies]\nserde.workspace = true\n{needs}[dev-dependencies]\nipycodex-x.workspace = true\n"
         )
     };
     let wrong = crates_and_map(

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::active_turn::{ActiveTurn, TurnState};
 use super::client_services::{ClientServices, ServiceEffect};
-use super::process::Program;
-use super::process::{AgentProcess, Knowledge, Purpose};
+use super::process::{AgentProcess, Knowledge};
+use super::program::Program;
+use super::program::Purpose;
 use super::sessions::Step;
 use super::side_requests::SideRequests;
 use super::{active_turn, content, failure, initialize, permission, process, sessions};
@@ -45,6 +46,7 @@ impl Acp {
 
 impl Client for Acp {
     type Purpose = Purpose;
+    type Knowledge = Knowledge;
     type Turn = TurnState;
     type Event = Vec<ServiceEffect>;
 
@@ -82,7 +84,7 @@ impl Client for Acp {
                 sessions,
             } = &mut process.known;
             let step = sessions.choose(current, initialized);
-            driver.run_step(step);
+            Self::run_step(driver, step);
         }
     }
 
@@ -90,12 +92,12 @@ impl Client for Acp {
         if let (Some(process), Some(current)) = (&driver.process, &mut driver.current) {
             process.notify(Self::CANCEL, json!({"sessionId": current.state.session}));
             let refused = current.refuse_all();
-            driver.end_requests(refused);
+            Self::end_requests(driver, refused);
         }
     }
 
     fn leave(driver: &mut Driver<Self>, turn: &mut ActiveTurn) {
-        driver.end_requests(turn.refuse_all());
+        Self::end_requests(driver, turn.refuse_all());
     }
 
     fn on_reply(driver: &mut Driver<Self>, reply: AgentReply) {
@@ -169,9 +171,9 @@ impl Client for Acp {
             Purpose::New(turn) | Purpose::Resume(turn) | Purpose::Load(turn) => {
                 let current = driver.current.as_mut().filter(|it| it.turn == turn);
                 let (news, step) = sessions.opened(&name, purpose, outcome, current, initialized);
-                driver.emit_news(news);
+                Self::emit_news(driver, news);
                 if let Some(step) = step {
-                    driver.run_step(step);
+                    Self::run_step(driver, step);
                 }
             }
             // A session that cannot be closed is reopened as it is.
@@ -179,7 +181,7 @@ impl Client for Acp {
             Purpose::Model(turn) if current_turn == Some(turn) => {
                 let events = sessions.model_set(turn, outcome);
                 driver.emit(events);
-                driver.send_prompt();
+                Self::send_prompt(driver);
             }
             Purpose::Prompt(turn) if current_turn == Some(turn) => {
                 let methods = initialized.methods.clone();
@@ -194,7 +196,7 @@ impl Client for Acp {
                 let side_requests = &mut driver.client.side_requests;
                 let options = &mut sessions.options;
                 let news = side_requests.answered(&name, purpose, outcome, options);
-                driver.emit_news(news);
+                Self::emit_news(driver, news);
             }
         }
     }
@@ -210,7 +212,7 @@ impl Client for Acp {
 
     fn on_notification(driver: &mut Driver<Self>, method: &str, params: Value) {
         match method {
-            "session/update" => driver.on_update(&params),
+            "session/update" => Self::on_update(driver, &params),
             "$/cancel_request" => {
                 let current = driver.current.as_mut();
                 let withdrawn = current.and_then(|it| it.withdraw(&params["requestId"]));
@@ -241,8 +243,8 @@ impl Client for Acp {
     }
 
     fn deadline(driver: &Driver<Self>) -> Option<Instant> {
-        let start = driver.starting().and_then(|(_, end)| end);
-        [start, driver.start_notice_at()]
+        let start = Self::starting(driver).and_then(|(_, end)| end);
+        [start, Self::start_notice_at(driver)]
             .into_iter()
             .flatten()
             .min()
@@ -250,7 +252,7 @@ impl Client for Acp {
 
     fn on_deadline(driver: &mut Driver<Self>, now: Instant) {
         let (name, start) = (driver.client.program.name.clone(), driver.client.start);
-        if driver.start_notice_at().is_some_and(|due| due <= now)
+        if Self::start_notice_at(driver).is_some_and(|due| due <= now)
             && let Some(current) = &mut driver.current
         {
             current.state.start_notice_at = None;
@@ -261,7 +263,7 @@ impl Client for Acp {
             };
             driver.emit([starting]);
         }
-        if let Some((purpose, Some(end))) = driver.starting()
+        if let Some((purpose, Some(end))) = Self::starting(driver)
             && end <= now
         {
             let junk = driver.junk();
@@ -286,20 +288,20 @@ impl Client for Acp {
     }
 }
 
-impl Driver<Acp> {
-    fn run_step(&mut self, step: Step) {
-        match (step, &mut self.process) {
+impl Acp {
+    fn run_step(driver: &mut Driver<Self>, step: Step) {
+        match (step, &mut driver.process) {
             (Step::Ask(purpose, method, params), Some(process)) => {
                 process.send_as(purpose, method, &params);
             }
             (Step::Ask(..), None) => {}
-            (Step::Prompt, _) => self.send_prompt(),
-            (Step::Fail(failure), _) => self.fail(failure),
+            (Step::Prompt, _) => Self::send_prompt(driver),
+            (Step::Fail(failure), _) => driver.fail(failure),
         }
     }
 
-    fn send_prompt(&mut self) {
-        let (Some(process), Some(current)) = (&mut self.process, &self.current) else {
+    fn send_prompt(driver: &mut Driver<Self>) {
+        let (Some(process), Some(current)) = (&mut driver.process, &driver.current) else {
             return;
         };
         let turn = current.turn;
@@ -310,55 +312,55 @@ impl Driver<Acp> {
                 interrupted: false,
                 thread: session.clone(),
             };
-            self.end_turn();
-            return self.emit([opened]);
+            driver.end_turn();
+            return driver.emit([opened]);
         }
         let fresh = current.state.fresh;
         let (blocks, left_out) =
             content::blocks(&current.request, fresh, &process.known.initialized);
         let params = json!({"sessionId": session, "prompt": blocks});
         process.send(Purpose::Prompt(turn), &params);
-        self.on_sent();
-        self.emit(left_out.map(|message| AgentEvent::Progress { turn, message }));
+        driver.on_sent();
+        driver.emit(left_out.map(|message| AgentEvent::Progress { turn, message }));
     }
 
     /// Refuses the open requests of a turn and ends its commands.
-    fn end_requests(&mut self, refused: Vec<(RpcId, Result<Value, RpcError>)>) {
+    fn end_requests(driver: &mut Driver<Self>, refused: Vec<(RpcId, Result<Value, RpcError>)>) {
         for (id, outcome) in refused {
-            self.respond(id, outcome);
+            driver.respond(id, outcome);
         }
-        self.client.services.end_all();
+        driver.client.services.end_all();
     }
 
-    fn on_update(&mut self, params: &Value) {
+    fn on_update(driver: &mut Driver<Self>, params: &Value) {
         let update = &params["update"];
         let kind = update["sessionUpdate"].as_str().unwrap_or_default();
         let session = params["sessionId"].as_str().unwrap_or_default();
         log::debug!(target: UPDATES, "{kind} of {session}");
-        if let Some(process) = &mut self.process {
+        if let Some(process) = &mut driver.process {
             let news = process.known.sessions.options.update(kind, update);
-            self.emit_news(news);
+            Self::emit_news(driver, news);
         }
         // Updates before the prompt are the replay of the conversation by `session/load`.
-        let terminals = self.client.services.terminals();
-        let current = self.current.as_mut().filter(|it| it.runs_in(session));
+        let terminals = driver.client.services.terminals();
+        let current = driver.current.as_mut().filter(|it| it.runs_in(session));
         let shown = |terminal: &str| terminals.shown(terminal);
         let events = current.map(|it| it.update(update, &shown));
-        self.emit(events.into_iter().flatten());
+        driver.emit(events.into_iter().flatten());
     }
 
-    fn emit_news(&mut self, news: Vec<AgentUpdate>) {
-        self.emit(news.into_iter().map(AgentEvent::Update));
+    fn emit_news(driver: &mut Driver<Self>, news: Vec<AgentUpdate>) {
+        driver.emit(news.into_iter().map(AgentEvent::Update));
     }
 
     /// The open request of the start, and its time limit; `None` as limit: none.
-    fn starting(&self) -> Option<(Purpose, Option<Instant>)> {
-        let (purpose, since) = self.process.as_ref()?.starting?;
-        Some((purpose, since.checked_add(self.client.start)))
+    fn starting(driver: &Driver<Self>) -> Option<(Purpose, Option<Instant>)> {
+        let (purpose, since) = driver.process.as_ref()?.starting?;
+        Some((purpose, since.checked_add(driver.client.start)))
     }
 
-    fn start_notice_at(&self) -> Option<Instant> {
-        let current = self.current.as_ref().filter(|it| !it.sent);
+    fn start_notice_at(driver: &Driver<Self>) -> Option<Instant> {
+        let current = driver.current.as_ref().filter(|it| !it.sent);
         current.and_then(|it| it.state.start_notice_at)
     }
 }

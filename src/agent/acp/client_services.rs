@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::active_turn::{ActiveTurn, AnswerEffect};
 use super::permission::refusal;
-use super::process::SizeLimit;
+use super::program::SizeLimit;
 use super::terminals::{TerminalCommand, TerminalEvent, Terminals};
 use super::{elicitation, files};
 use crate::agent_process::ProcessConfig;

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::process::SizeLimit;
+use super::program::SizeLimit;
 use crate::files::{FileMode, write_whole};
 use crate::notebook::document::Document;
 use crate::rpc::RpcError;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::process::Program;
+use super::program::Program;
 use crate::{AgentCapabilities, Descriptor, Login, LoginMethod, LoginProgram, ToolRoute};
 
 /// The version of the protocol spoken here.

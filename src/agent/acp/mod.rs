@@ -6,7 +6,7 @@
 //!                              +-- files, terminals: requests of the agent, on threads of their own
 //! ```
 //!
-//! `process` is the program and the purposes of requests, `initialize` the agent's features, `sessions` (with
+//! `program` has the purposes of requests, `initialize` the agent's features, `sessions` (with
 //! `options`) opens the session of a prompt, `active_turn` is the current turn, `event_mapper` (with `tool_calls`)
 //! maps updates to events, `client_services` (with `permission`, `elicitation`, `files`, `terminals`) serves requests
 //! of the agent, `side_requests` sends requests outside of turns. Each owns its fields; `client` passes messages to
@@ -28,10 +28,11 @@ mod initialize;
 mod options;
 mod permission;
 mod process;
+mod program;
 mod sessions;
 mod side_requests;
 mod terminals;
 mod tool_calls;
 
 pub(crate) use client::Acp;
-pub use process::{Program, SizeLimit};
+pub use program::{Program, SizeLimit};

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::failure;
 use super::options::Options;
-use super::process::{AgentProcess, Knowledge, Purpose};
+use super::process::{AgentProcess, Knowledge};
+use super::program::Purpose;
 use crate::agent_process::Purpose as _;
 use crate::beside::Beside;
 use crate::failure::one_line;

@@ -10,8 +10,7 @@ use serde_json::{Value, from_value, json};
 use super::active_turn::{ActiveTurn, TurnState};
 use super::completion::Completions;
 use super::lookups::Lookups;
-use super::process::Program;
-use super::process::{AgentProcess, Purpose};
+use super::process::{AgentProcess, Knowledge, Program, Purpose};
 use super::server_requests::ReplyEffect;
 use super::thread_setup::{Step, ThreadSetup};
 use super::turn::TurnEnd;
@@ -44,6 +43,7 @@ impl Codex {
 
 impl Client for Codex {
     type Purpose = Purpose;
+    type Knowledge = Knowledge;
     type Turn = TurnState;
     /// The key of a completion whose receiver was dropped.
     type Event = u64;
@@ -77,7 +77,7 @@ impl Client for Codex {
     fn begin(driver: &mut Driver<Self>) {
         if let (Some(process), Some(current)) = (&mut driver.process, &mut driver.current) {
             let step = driver.client.thread_setup.choose(process, current);
-            driver.run_step(step);
+            Self::run_step(driver, step);
         }
     }
 
@@ -154,7 +154,7 @@ impl Client for Codex {
                 }
                 Err(error) => driver.give_up(failure::refused(name, purpose.method(), &error)),
             },
-            Purpose::Account => driver.on_account(outcome),
+            Purpose::Account => Self::on_account(driver, outcome),
             Purpose::Explain(turn, number) => {
                 let current = current.as_mut().filter(|it| it.turn == turn);
                 let event = current
@@ -168,7 +168,7 @@ impl Client for Codex {
                 Some(current) => {
                     let setup = &mut client.thread_setup;
                     let step = setup.on_response(name, purpose, outcome, process, current);
-                    driver.run_step(step);
+                    Self::run_step(driver, step);
                 }
                 None if matches!(purpose, Purpose::Open(_)) => {
                     thread_setup::leave_unused(process, outcome);
@@ -212,7 +212,7 @@ impl Client for Codex {
         let end = running.and_then(|it| it.on_notification(method, params, &mut events));
         driver.emit(events);
         match end {
-            Some(end) => driver.on_turn_end(end),
+            Some(end) => Self::on_turn_end(driver, end),
             None => Self::interrupt(driver),
         }
     }
@@ -256,17 +256,17 @@ impl Client for Codex {
     }
 }
 
-impl Driver<Codex> {
-    fn run_step(&mut self, step: Step) {
+impl Codex {
+    fn run_step(driver: &mut Driver<Self>, step: Step) {
         match step {
-            Step::Wait => Codex::interrupt(self),
-            Step::Sent => self.on_sent(),
-            Step::Fail(failure) => self.fail(failure),
-            Step::Broken(failure) => self.give_up(failure),
+            Step::Wait => Self::interrupt(driver),
+            Step::Sent => driver.on_sent(),
+            Step::Fail(failure) => driver.fail(failure),
+            Step::Broken(failure) => driver.give_up(failure),
         }
     }
 
-    fn on_account(&mut self, outcome: Result<Value, RpcError>) {
+    fn on_account(driver: &mut Driver<Self>, outcome: Result<Value, RpcError>) {
         // If the app-server cannot report its login, the turn shows any problem.
         let account: GetAccountResponse = outcome
             .ok()
@@ -274,20 +274,20 @@ impl Driver<Codex> {
             .unwrap_or_default();
         if account.logged_out() {
             // The app-server reads the login once, at its start; after `codex login` another process is needed.
-            self.retired = self.process.take();
-            self.fail(failure::logged_out());
-        } else if let Some(process) = &mut self.process {
+            driver.retired = driver.process.take();
+            driver.fail(failure::logged_out());
+        } else if let Some(process) = &mut driver.process {
             process.known.chatgpt = account.chatgpt();
-            self.on_ready();
+            driver.on_ready();
         }
     }
 
-    fn on_turn_end(&mut self, end: TurnEnd) {
-        if let Some(current) = self.current.take_if(|it| it.state.running.is_some()) {
-            let (event, diverged) = active_turn::ended(self.process.as_mut(), current, end);
-            let setup = &mut self.client.thread_setup;
+    fn on_turn_end(driver: &mut Driver<Self>, end: TurnEnd) {
+        if let Some(current) = driver.current.take_if(|it| it.state.running.is_some()) {
+            let (event, diverged) = active_turn::ended(driver.process.as_mut(), current, end);
+            let setup = &mut driver.client.thread_setup;
             diverged.into_iter().for_each(|it| setup.mark_diverged(it));
-            self.emit([event]);
+            driver.emit([event]);
         }
     }
 }

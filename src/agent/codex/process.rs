@@ -15,7 +15,7 @@ use crate::{
     AgentFailure, Approvals, Login, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse,
 };
 
-pub(super) type AgentProcess = agent_process::AgentProcess<Purpose>;
+pub(super) type AgentProcess = agent_process::AgentProcess<Purpose, Knowledge>;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
@@ -88,8 +88,6 @@ pub(crate) enum Purpose {
 }
 
 impl agent_process::Purpose for Purpose {
-    type Knowledge = Knowledge;
-
     fn limit(self, patience: &Timeouts) -> Duration {
         match self {
             Purpose::Initialize => patience.initialize,

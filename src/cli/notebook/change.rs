@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::args::{Apply, Delete, Edit, Insert, Move};
-use super::opened;
+use super::opening::opened;
 use crate::batch;
 use crate::notebook::document::{
     ApplyError, CellAction, CellActionError, CellActionOutcome, DraftCell, TextError, apply_action,

@@ -4,15 +4,13 @@
 
 mod args;
 mod change;
+mod opening;
 mod show;
-
-use std::path::Path;
 
 use crate::cli::args::Arguments;
 use crate::config::resolve;
 use crate::environment::Environment;
 use crate::screen::Screen;
-use crate::session::{IfMissing, NotebookFile};
 use crate::text::report::Report;
 
 pub(super) use args::Notebook;
@@ -37,12 +35,4 @@ pub(super) fn run(
     };
     screen.flush()?;
     Ok(code)
-}
-
-/// Opens a notebook by the path on the command line, which messages quote as it was typed.
-///
-/// # Errors
-/// The file does not exist, is not readable, or is no notebook.
-fn opened(path: &Path, missing: IfMissing) -> Result<NotebookFile, Report> {
-    NotebookFile::open(path, &path.display().to_string(), missing)
 }

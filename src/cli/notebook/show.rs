@@ -10,7 +10,7 @@ use nu_ansi_term::{Color, Style};
 use serde_json::{Value, json};
 
 use super::args::{Diff, Show};
-use super::opened;
+use super::opening::opened;
 use crate::files::{FileMode, TrackedFile, write_whole};
 use crate::notebook::document::{
     Cell, DiffLine, Document, LineRange, ShownPart, TextError, diff, lines_of, outline, output_mark,

@@ -13,10 +13,9 @@ use signal_hook::SigId;
 use signal_hook::consts::signal::SIGWINCH;
 use signal_hook::low_level::pipe;
 
-use super::filtered;
 use crate::keys::entry::Entry;
 use crate::keys::{Decoder, is_control, plain};
-use crate::output::filter::Policy;
+use crate::output::filter::{Filter, Policy};
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
@@ -255,6 +254,15 @@ fn coloured(row: &[(String, &str)]) -> String {
         out.push_str(text);
     }
     out
+}
+
+/// `text` as the policy lets it through.
+pub(super) fn filtered(text: &str, policy: Policy) -> String {
+    let mut filter = Filter::new(policy);
+    let mut out = Vec::with_capacity(text.len() + 1);
+    filter.push(text.as_bytes(), &mut out);
+    filter.finish(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

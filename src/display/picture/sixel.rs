@@ -4,9 +4,9 @@
 //! row below the picture. Transparent pixels are not drawn, partly transparent ones are laid over the background.
 //! Invariants: the colours are those of the picture, in whole percents, unless it has more than there are registers;
 //! terminals differ in where they leave the cursor, so it is saved before and restored after. Absent on purpose:
-//! dithering, which makes plots grainy. By hand, since `icy_sixel` adds 45 core-seconds of dependencies to a build, most
-//! for its quantizer, and an empty band below the picture. Document: DEC, "VT330/VT340 Programmer Reference Manual",
-//! volume 2, chapter 14.
+//! dithering, which makes plots grainy. By hand, since `icy_sixel` adds 45 core-seconds of dependencies to a build,
+//! most for its quantizer, and an empty band below the picture. Document: DEC, "VT330/VT340 Programmer Reference
+//! Manual", volume 2, chapter 14.
 
 use super::blocks::over;
 use super::fit::Fit;

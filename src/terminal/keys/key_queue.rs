@@ -15,7 +15,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::keys::by_habit;
-use crate::terminal::editor_wait::EditorWaker;
+use crate::terminal::editor_waker::EditorWaker;
 use crate::terminal::typeahead::{TypedLines, is_ctrl_c, is_enter};
 
 /// A synthetic key that marks the end of a stop of the program; no terminal has this key.

@@ -1,11 +1,11 @@
 //! Terminal bytes split into text, control characters and escape sequences (ECMA-48, as xterm and the VT series read
 //! it).
 //!
-//! In: bytes in chunks of any size. Out: [`SequencePiece`]s. The state between chunks is kept, so a sequence or a
+//! In: bytes in chunks of any size. Out: `SequencePiece`s. The state between chunks is kept, so a sequence or a
 //! character may be split anywhere. Invariants: the text of a piece is valid UTF-8 without control characters other
 //! than `\n` and `\t` (invalid bytes become U+FFFD, U+0080-U+009F are removed, DEC line drawing becomes the
 //! character of the same look); a sequence that does not end before a newline or within 4 KiB is
-//! [`SequencePiece::Broken`] and its text is returned; time is linear in the bytes.
+//! `SequencePiece::Broken` and its text is returned; time is linear in the bytes.
 //!
 //! Absent on purpose: the meaning of sequences. By hand, since `vte` loses the text behind a sequence that never ends,
 //! clamps parameters and hands out single characters.
