@@ -68,10 +68,10 @@
 //! # From file to file
 //!
 //! - **A cell**: `terminal/mod.rs` reads a line, `session/handle.rs` submits it, `session/dispatch.rs` classifies it
-//!   (`input`) and starts a job of `session/scheduler.rs`; `session/cell.rs` sends an `Execute` to
+//!   (`input`) and starts a job of `session/scheduler.rs`; `session/io.rs` sends the `Execute` to
 //!   `runtime/python/supervisor.rs`, which writes it to `assets/python/runner.py`; output comes back through
-//!   `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, which records it (`record`)
-//!   and publishes events; `terminal/run_view.rs` and `display/` show them.
+//!   `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, whose effects `session/io.rs`
+//!   carries out: it records (`record`) and publishes events; `terminal/run_view.rs` and `display/` show them.
 //! - **A prompt**: as above to `session/dispatch.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs`
 //!   builds the request from the record (`dialog/context.rs`), `session/io.rs` carries out its effects;
 //!   `agent/driver.rs` speaks to the agent with `codex/client.rs` or `acp/client.rs`; its events come through

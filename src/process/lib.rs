@@ -256,16 +256,12 @@ mod tests {
     use std::fs::File;
     use std::os::fd::OwnedFd;
 
+    fn null() -> OwnedFd {
+        let options = File::options().read(true).write(true).open("/dev/null");
+        options.unwrap().into()
+    }
+
     fn shell(script: &str, leadership: Leadership) -> Child {
-        let null = || {
-            OwnedFd::from(
-                File::options()
-                    .read(true)
-                    .write(true)
-                    .open("/dev/null")
-                    .unwrap(),
-            )
-        };
         let mut plan = SpawnPlan::new("/bin/sh", leadership, null(), null(), null());
         plan.arguments = vec!["-c".into(), script.into()];
         spawn(plan).unwrap()
@@ -370,15 +366,6 @@ mod tests {
     #[test]
     fn inherited_descriptors_get_their_numbers() {
         let (reader, writer) = std::io::pipe().unwrap();
-        let null = || {
-            OwnedFd::from(
-                File::options()
-                    .read(true)
-                    .write(true)
-                    .open("/dev/null")
-                    .unwrap(),
-            )
-        };
         let mut plan = SpawnPlan::new("/bin/bash", Leadership::Session, null(), null(), null());
         plan.arguments = vec!["-c".into(), "echo hello >&198".into()];
         plan.inherited = vec![(OwnedFd::from(writer), 198)];
@@ -389,15 +376,6 @@ mod tests {
 
     #[test]
     fn a_missing_program_is_an_error_with_its_kind() {
-        let null = || {
-            OwnedFd::from(
-                File::options()
-                    .read(true)
-                    .write(true)
-                    .open("/dev/null")
-                    .unwrap(),
-            )
-        };
         let error = spawn(SpawnPlan::new(
             "/nonexistent/program",
             Leadership::Group,
