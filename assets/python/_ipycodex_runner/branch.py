@@ -28,13 +28,13 @@ class Branch:
         self.owner, self.shown = os.getpid(), host.frames.outputs[0]
         self.folder = tempfile.mkdtemp(prefix="ipycodex-copy-")
         requests, self.requests, self.results, result, self.prints, output = snapshot.open_pipes(3, FIRST_FD)
-        folders = (self.folder,) if confine.probe()[0] >= 3 else ()
+        self.mark, self.held = host.frames.mark_prefix, b""
         wire.flush_streams()
         try:
             between = snapshot.fork()
             if between == 0:
                 life = lambda: serve(requests, result, engine, host, self.folder)  # noqa: E731
-                self.detach(life, folders, host, (requests, result, output))
+                self.detach(life, host, (requests, result, output))
         except OSError:
             self.close()
             raise
@@ -48,7 +48,7 @@ class Branch:
             self.close()
             raise OSError("could not start a process")
 
-    def detach(self, work, folders, host, ends):
+    def detach(self, work, host, ends):
         """Runs in the intermediate process, which leaves the copy to the interpreter's own parent."""
         requests, result, output = ends
         try:
@@ -57,10 +57,10 @@ class Branch:
                 os._exit(0)
             while os.getppid() == between:
                 sleep(0.0002)
-            guard.fork_guarded(snapshot.fork, os.getppid())
+            guard.fork_guarded(snapshot.fork, os.getppid(), self.folder)
             wire.write_all(result, wire.dump({"process": os.getpid()}).encode("ascii") + b"\n")
             snapshot.become_copy(
-                work, snapshot.confine_rules(folders), host, os.getppid(), result, output, (requests,)
+                work, snapshot.confine_rules(self.folder), host, os.getppid(), result, output, (requests,)
             )  # does not return
         finally:
             os._exit(1)
@@ -86,7 +86,10 @@ class Branch:
                 until = monotonic() + PATIENCE
             except (EOFError, OSError):
                 return self.end_with_error("it was killed, or its code ended it", printed)
-        told = wire.decode(answer.decode("ascii"))
+        told = snapshot.read_answer(answer)
+        if told is None:
+            return self.end_with_error("its code wrote where its results are written", printed)
+        self.show(b"", printed)
         told["printed"] = snapshot.strip_escapes(printed.text())
         return told
 
@@ -100,8 +103,7 @@ class Branch:
         try:
             data = os.read(self.prints, 1 << 16) if self.prints in ready else b""
             if data:  # what was printed stands before the answer
-                printed.add(data)
-                wire.write_all(self.shown, data)
+                self.show(data, printed)
             elif self.results in ready:
                 data = os.read(self.results, 1 << 16)
                 answer += data
@@ -109,6 +111,17 @@ class Branch:
                     raise EOFError
         finally:
             wire.interrupts.release()
+
+    def show(self, data, printed):
+        """Shows what the copy printed, but for what the host would take for marks of the interpreter's. What may begin
+        one waits for more; without `data` it is shown."""
+        seen = (self.held + data).replace(self.mark, b"")
+        while self.mark in seen:  # what stood around one
+            seen = seen.replace(self.mark, b"")
+        kept = max(n for n in range(len(self.mark)) if seen.endswith(self.mark[:n])) if data else 0
+        seen, self.held = seen[: len(seen) - kept], seen[len(seen) - kept :]
+        printed.add(seen)
+        wire.write_all(self.shown, seen)
 
     def end_with_error(self, how, printed):
         """Ends the copy; the answer says why."""
@@ -122,7 +135,7 @@ class Branch:
     def end(self):
         for kill in (os.killpg, os.kill):
             try:
-                kill(self.process, _signal.SIGKILL)
+                kill(self.process, _signal.SIGKILL)  # its guard ends what is left
             except OSError:
                 pass
         self.close()
@@ -136,9 +149,10 @@ class Branch:
             except OSError:
                 pass
         if os.getpid() == self.owner:
-            import shutil
-
-            shutil.rmtree(self.folder, ignore_errors=True)
+            try:
+                os.rmdir(self.folder)  # its guard removes one that is not empty
+            except OSError:
+                pass
 
 
 def read_greeting(fd):

@@ -1,11 +1,14 @@
-"""The sandbox of a copy of the interpreter: Landlock, a seccomp filter, and descriptors replaced by `/dev/null`.
+"""The sandbox of a copy of the interpreter: Landlock, a seccomp filter, no capabilities, and descriptors replaced by
+`/dev/null`.
 
 In: the process itself, which is to be the copy. Out: nothing; or a reason why this machine cannot. Invariants: after
-`confine` no file can be written, made, removed or renamed, no file's mode, owner or times changed, no socket made, no
-process outside signalled or traced, and no process started from here leaves its group; `/dev/null` can be written. What
-the user's code had open is read through descriptors of the copy's own; its pipes, sockets and devices lead nowhere;
-memory it shares with others is private. Absent on purpose: limits on reading, memory and time. Documents: landlock(7),
-seccomp(2); Linux's system call tables.
+`confine` no file can be written, made, removed or renamed, no file's mode, owner or times changed, no device opened, no
+socket made that reaches anybody else, no process outside signalled, traced or slowed down, and no process started from
+here leaves its group; `/dev/null` can be written. What the user's code had open is read through descriptors of the
+copy's own; its pipes, sockets, devices and files without a name lead nowhere; memory it shares with others is private,
+or is gone. When memory runs out, the copy goes first. Absent on purpose: limits on reading, memory and time, and on
+what fills the folders that may be written in. Documents: landlock(7), seccomp(2), capabilities(7); Linux's system call
+tables. Every attempt to get out that was thought of: `tests/runner/attempts.py`.
 """
 
 import ctypes
@@ -15,9 +18,12 @@ import struct
 
 libc = None
 
-WRITE_FILE, TRUNCATE, IOCTL_DEV, REFER = 1 << 1, 1 << 14, 1 << 15, 1 << 13
+WRITE_FILE, READ_FILE, TRUNCATE, IOCTL_DEV, REFER = 1 << 1, 1 << 2, 1 << 14, 1 << 15, 1 << 13
 WRITES = WRITE_FILE | sum(1 << bit for bit in range(4, 13))  # also REMOVE_* and MAKE_*
+DEVICES = 1 << 6 | 1 << 11 | IOCTL_DEV  # MAKE_CHAR, MAKE_BLOCK
+READABLE = ("null", "zero", "full", "random", "urandom", "shm")  # of /dev: opening others may do something
 NO_NEW_PRIVILEGES, SET_SECCOMP, DEATH_SIGNAL = 38, 22, 1  # of prctl
+CAPABILITIES, CAPABILITIES_KEPT = 0x20080522, 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
 # name: (x86_64, aarch64)
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
@@ -37,6 +43,14 @@ DENIED = {
     "clock_settime": (227, 112), "adjtimex": (159, 171), "clock_adjtime": (305, 266), "init_module": (175, 105),
     "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104), "kexec_file_load": (320, 294),
     "swapon": (167, 224), "swapoff": (168, 225), "setsid": (112, 157), "setpgid": (109, 154),
+    "msgrcv": (70, 188), "mq_timedreceive": (243, 183), "mq_notify": (244, 184), "mq_getsetattr": (245, 185),
+    "setpriority": (141, 140), "ioprio_set": (251, 30), "migrate_pages": (256, 238), "move_pages": (279, 239),
+    "process_madvise": (440, 440), "process_mrelease": (448, 448), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "fanotify_init": (300, 262), "open_by_handle_at": (304, 265),
+    "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431),
+    "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442), "open_tree_attr": (467, 467),
+    "pivot_root": (155, 41), "chroot": (161, 51), "quotactl": (179, 60), "quotactl_fd": (443, 443),
+    "syslog": (103, 116), "vhangup": (153, 58), "ioperm": (173, None), "iopl": (172, None),
 }  # fmt: skip
 OWN_ONLY = {  # the first argument is a process: 0, the caller itself
     "prlimit64": (302, 261), "sched_setaffinity": (203, 122), "sched_setscheduler": (144, 119),
@@ -52,7 +66,14 @@ SIGNALLING = {
 }
 TRUNCATING = {"truncate": (76, 45), "openat2": (437, 437), "creat": (85, None)}
 OPENING = {"open": ((2, None), 1), "openat": ((257, 56), 2)}  # and the argument that holds the flags
-IOCTL, CHANGES_ATTRIBUTES = (16, 29), (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
+IOCTLS = (
+    0x5401, 0x802C542A, 0x540F, 0x5411, 0x5413, 0x541B, 0x5421, 0x5429, 0x5450, 0x5451, 0x5460,  # TCGETS to FIOQSIZE
+    2, 0x80086601, 0x801C581F, 0xC020660B, 0x40049409, 0x4020940D,  # FIGETBSZ, FS_IOC_GETFLAGS to FICLONERANGE
+)  # fmt: skip
+ALLOWED = {"ioctl": ((16, 29), 1, IOCTLS)}  # the argument, and its values that alone are allowed
+REFUSED = {"fcntl": ((72, 25), 1, (8, 10, 15, 1024, 1026))}  # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY
+CLONE, CLONE3, NAMESPACES = (56, 220), (435, 435), 0x7E020000  # clone3's flags are out of a filter's sight
+SOCKETPAIR, UNIX, CONNECTED = (53, 199), 1, (1, 5)  # SOCK_STREAM, SOCK_SEQPACKET: others can send to an address
 
 
 def probe():
@@ -89,7 +110,9 @@ def confine(version, folders=()):
     """Puts the calling process, of one thread, under the rules for good; files in `folders` can be changed.
     Raises OSError."""
     check(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    libc.setrlimit(4, struct.pack("QQ", 0, 0))  # no core files
     apply_landlock(version, folders)
+    drop_capabilities()
     apply_seccomp(version)
 
 
@@ -100,11 +123,29 @@ def confine_interpreter(folders):
     if why is None and folders and version < 3:
         why = "the Linux kernel has Landlock version %d, which cannot keep files from being truncated" % version
     if why is None:
+        prefer_oom_kill()
         try:
             confine(version, folders)
         except OSError as error:
             why = "the rules could not be set (%s)" % error
     return why
+
+
+def prefer_oom_kill():
+    """When memory runs out, this process goes, not the interpreter."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
+
+
+def drop_capabilities():
+    """Of root's rights those to read and write any file stay: Landlock knows them."""
+    header, sets = struct.pack("Ii", CAPABILITIES, 0), ctypes.create_string_buffer(24)
+    check(libc.capget(header, sets))
+    effective, permitted = (each & CAPABILITIES_KEPT for each in struct.unpack_from("II", sets))
+    check(libc.capset(header, struct.pack("6I", effective, permitted, 0, 0, 0, 0)))
 
 
 def check(result):
@@ -119,19 +160,20 @@ def apply_landlock(version, folders=()):
         WRITES | (REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0) | (IOCTL_DEV if version >= 5 else 0)
     )
     # TCP; abstract sockets and signals
-    attributes = struct.pack("QQQ", files, 3, 3)[: 8 if version < 4 else 16 if version < 6 else 24]
+    attributes = struct.pack("QQQ", files | READ_FILE, 3, 3)[: 8 if version < 4 else 16 if version < 6 else 24]
     rules = check(libc.syscall(444, attributes, ctypes.c_size_t(len(attributes)), 0))
+    allowed = [(os.devnull, (WRITE_FILE | TRUNCATE | IOCTL_DEV) & files)]
+    allowed += [(folder, files & ~DEVICES) for folder in folders]
+    allowed += [("/dev/" + name, READ_FILE) for name in READABLE]
+    # symbolic links lead to what has a rule of its own
+    allowed += [(entry.path, READ_FILE) for entry in os.scandir("/") if not entry.is_symlink() and entry.name != "dev"]
     try:
-        null = os.open(os.devnull, os.O_PATH | os.O_CLOEXEC)
-        rule = struct.pack("=Qi", (WRITE_FILE | TRUNCATE | IOCTL_DEV) & files, null)
-        check(libc.syscall(445, rules, 1, rule, 0))
-        os.close(null)
-        for folder in folders:
+        for path, rights in allowed:
             try:
-                place = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+                place = os.open(path, os.O_PATH | os.O_CLOEXEC)
             except OSError:
-                continue  # what is not there cannot be written in
-            check(libc.syscall(445, rules, 1, struct.pack("=Qi", files, place), 0))
+                continue  # what is not there cannot be reached
+            check(libc.syscall(445, rules, 1, struct.pack("=Qi", rights, place), 0))
             os.close(place)
         check(libc.syscall(446, rules, 0))
     finally:
@@ -165,20 +207,36 @@ def apply_seccomp(version):
     for number in numbered(DENIED):
         step(0x15, number, 0, 1)
         answer(refuse)
-    step(0x15, IOCTL[column], 0, 5)
+    def by_argument(number, argument, values, listed, other):
+        step(0x15, number, 0, 2 * len(values) + 2)
+        load(16 + 8 * argument)
+        for value in values:
+            step(0x15, value, 0, 1)
+            answer(listed)
+        answer(other)
+
+    for numbers, argument, values in ALLOWED.values():
+        by_argument(numbers[column], argument, values, allow, refuse)
+    for numbers, argument, values in REFUSED.values():
+        by_argument(numbers[column], argument, values, refuse, allow)
+    for number in numbered(dict(OWN_ONLY, **(SIGNALLING if version < 6 else {}))):
+        by_argument(number, 0, (0, os.getpid()), allow, refuse)
+    step(0x15, CLONE3[column], 0, 1)
+    answer(absent)
+    step(0x15, CLONE[column], 0, 4)
+    load(16)
+    step(0x45, NAMESPACES, 0, 1)
+    answer(refuse)
+    answer(allow)
+    step(0x15, SOCKETPAIR[column], 0, 8)
+    load(16)
+    step(0x15, UNIX, 0, 4)
     load(24)
-    for request in CHANGES_ATTRIBUTES:
-        step(0x15, request, 0, 1)
-        answer(refuse)
-    load(0)
-    own = dict(OWN_ONLY, **(SIGNALLING if version < 6 else {}))
-    for number in numbered(own):
-        step(0x15, number, 0, 5)
-        load(16)
-        step(0x15, 0, 2, 0)
-        step(0x15, os.getpid(), 1, 0)
-        answer(refuse)
-        answer(allow)
+    step(0x54, 0xF)
+    step(0x15, CONNECTED[0], 2, 0)
+    step(0x15, CONNECTED[1], 1, 0)
+    answer(refuse)
+    answer(allow)
     if version < 3:
         for name, numbers in TRUNCATING.items():
             if numbers[column] is not None:
@@ -236,44 +294,78 @@ def replace_descriptor(fd, null):
         os.close(copy)
 
 
-SHARED_COPIED = 256 << 20  # bytes of memory without a file that are copied; larger pieces can only be read
+def drop_nameless():
+    """Files that lie in no folder (memfd) are none of Landlock's concern: those that could still be opened for writing
+    are replaced by `/dev/null`. For a process that is confined."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        try:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                os.close(os.open("/proc/self/fd/%d" % fd, os.O_WRONLY | os.O_CLOEXEC))
+                os.dup2(null, fd, os.get_inheritable(fd))
+        except OSError:
+            pass
+    os.close(null)
+
+
+SHARED_COPIED = 256 << 20  # bytes of memory that are copied; larger pieces without a file are taken away
+PRIVATE_THERE, ANONYMOUS = 0x2 | 0x10, 0x20  # of mmap
 
 
 def unshare_memory():
-    """Memory shared with other processes or files becomes the copy's own."""
+    """Memory shared with other processes or files becomes the copy's own: also what can only be read, since code may
+    ask for the right to write to it."""
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
     libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     try:
         with open("/proc/self/maps", "rb") as file:
-            rows = [line.split(None, 5) for line in file if b" rw-s " in line or b" rwxs " in line]
+            rows = [row for row in (line.split(None, 5) for line in file) if row[1].endswith(b"s")]
+        files = {os.stat("/proc/self/fd/" + fd).st_ino: "/proc/self/fd/" + fd for fd in list_open()} if rows else {}
     except OSError:
         return
     for row in rows:
         begin, end = (int(part, 16) for part in row[0].split(b"-"))
-        path = os.fsdecode(row[5].rstrip(b"\n")) if len(row) > 5 else ""
-        unshare_mapping(begin, end - begin, path, int(row[2], 16), int(row[4]))
+        rights = sum(bit for bit, letter in ((1, b"r"), (2, b"w"), (4, b"x")) if letter in row[1])
+        inode = int(row[4])
+        for path in ([os.fsdecode(row[5].rstrip(b"\n"))] if len(row) > 5 else []) + [files.get(inode)]:
+            if path is not None and map_privately(begin, end - begin, rights, path, int(row[2], 16), inode):
+                break
+        else:
+            copy_memory(begin, end - begin, rights)
 
 
-def unshare_mapping(begin, size, path, offset, inode):
-    read, read_write, private_there, anonymous = 1, 3, 0x2 | 0x10, 0x20
+def list_open():
+    """The names of the descriptors that are open."""
+    return [fd for fd in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + fd)]
+
+
+def map_privately(begin, size, rights, path, offset, inode):
     try:
+        found = os.stat(path)
+        if found.st_ino != inode or not stat.S_ISREG(found.st_mode):
+            return False
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            found = os.fstat(fd)
-            if found.st_ino != inode or not stat.S_ISREG(found.st_mode):
-                raise OSError
-            if libc.mmap(begin, size, read_write, private_there, fd, offset) == begin:
-                return
-        finally:
-            os.close(fd)
     except (OSError, ValueError):
-        pass
-    if path.startswith("/dev/") and not path.startswith("/dev/shm/") and not path.startswith("/dev/zero"):
-        return  # a device: its driver does not share it with a fork's child
+        return False
+    try:
+        return libc.mmap(begin, size, rights, PRIVATE_THERE, fd, offset) == begin
+    finally:
+        os.close(fd)
+
+
+def copy_memory(begin, size, rights):
+    """Replaces a piece of memory by a copy of it; by nothing where it is too large, or no memory (a device's)."""
+    data = b""
     if size <= SHARED_COPIED:
-        data = ctypes.string_at(begin, size)
-        if libc.mmap(begin, size, read_write, private_there | anonymous, -1, 0) == begin:
-            ctypes.memmove(begin, data, size)
-            return
-    libc.mprotect(begin, size, read)
+        try:
+            with open("/proc/self/mem", "rb", 0) as memory:
+                memory.seek(begin)
+                data = memory.read(size)
+        except (OSError, ValueError, OverflowError):
+            pass
+    if len(data) < size:
+        libc.mmap(begin, size, 0, PRIVATE_THERE | ANONYMOUS, -1, 0)
+    elif libc.mmap(begin, size, 3, PRIVATE_THERE | ANONYMOUS, -1, 0) == begin:
+        ctypes.memmove(begin, data, size)
+        libc.mprotect(begin, size, rights)

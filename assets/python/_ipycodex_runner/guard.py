@@ -1,9 +1,11 @@
 """The guard of a copy: a process between the copy and its parent that kills everything the copy leaves behind.
 
-In: the end of the copy; SIGTERM; the end of the guard's own parent. Out: nothing that the copy started still runs; then
-the guard exits with the copy's status. Invariants: neither a second fork nor `setsid` hides a process from the guard,
-since orphans below it become its children; all signals but SIGKILL and SIGSTOP are blocked until the guard waits for
-them. Absent on purpose: what the copy may do (`confine`). Document: prctl(2), PR_SET_CHILD_SUBREAPER.
+In: the end of the copy; SIGTERM; the end of the guard's own parent. Out: nothing that the copy started still runs, and
+the copy's folder is gone; then the guard exits with the copy's status. Invariants: neither a second fork nor `setsid`
+hides a process from the guard, since orphans below it become its children; processes that fork faster than one can look
+are killed at once, by their group, which they cannot leave where the copy is confined; all signals but SIGKILL and
+SIGSTOP are blocked until the guard waits for them. Absent on purpose: what the copy may do (`confine`). Document:
+prctl(2), PR_SET_CHILD_SUBREAPER.
 """
 
 import _signal
@@ -18,9 +20,9 @@ TICK = 0.01  # seconds between two checks of the remaining processes
 ALL = set(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
 
 
-def fork_guarded(fork, parent):
+def fork_guarded(fork, parent, folder=None):
     """Returns in a child of this process, which becomes the child's guard and does not return. `parent` is whose end is
-    the guard's."""
+    the guard's; `folder` is removed in the end."""
     os.setsid()
     libc = confine.load_libc()
     libc.prctl(SUBREAPER, 1, 0, 0, 0)
@@ -39,7 +41,10 @@ def fork_guarded(fork, parent):
         _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
         return
     try:
-        exit_as(guard(child))
+        status = guard(child)
+        if folder is not None:
+            remove_folder(folder)
+        exit_as(status)
     finally:
         os._exit(1)
 
@@ -55,6 +60,7 @@ def guard(child):
         number = _signal.sigwait({_signal.SIGCHLD, _signal.SIGTERM})
         status = reap(child)[0]
         if number == _signal.SIGTERM:
+            kill_group(child)
             break
     until = monotonic() + KILL_LIMIT
     while monotonic() < until:
@@ -72,17 +78,28 @@ def guard(child):
 
 
 def reap(child):
-    """The status of `child`, if it has ended; whether nothing is left."""
+    """The status of `child`, if it has ended; whether nothing is left. Its group is killed before it is reaped, while
+    the id is still its own."""
     status = None
     while True:
         try:
-            process, found = os.waitpid(-1, os.WNOHANG)
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return status, True
-        if process == 0:
+        if ended is None:
             return status, False
-        if process == child:
-            status = found
+        if ended.si_pid == child:
+            kill_group(child)
+            status = os.waitpid(child, 0)[1]
+        else:
+            os.waitpid(ended.si_pid, 0)
+
+
+def kill_group(child):
+    try:
+        os.killpg(child, _signal.SIGKILL)
+    except OSError:
+        pass  # it has none yet
 
 
 def descendants(process):
@@ -98,6 +115,37 @@ def descendants(process):
             pass  # it has ended
         looked_at += 1
     return found[1:]
+
+
+def remove_folder(folder):
+    """Removes a folder that nobody changes any more, however deep and whatever its rights."""
+    try:
+        os.chdir(folder)
+        levels = [remove_files()]  # the folders that are left, from the outermost level to where we are
+        while levels:
+            if levels[-1]:
+                os.chmod(levels[-1][-1], 0o700)
+                os.chdir(levels[-1][-1])
+                levels.append(remove_files())
+            else:
+                levels.pop()
+                os.chdir("..")
+                if levels:
+                    os.rmdir(levels[-1].pop())
+        os.rmdir(folder)
+    except OSError:
+        pass  # as far as the system lets us
+
+
+def remove_files():
+    """Removes the files of the working directory; returns the names of its folders."""
+    folders = []
+    for entry in list(os.scandir(".")):
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(entry.name)
+        else:
+            os.unlink(entry.name)
+    return folders
 
 
 def exit_as(status):

@@ -11,6 +11,7 @@ import os
 import re
 import select
 import sys
+from time import monotonic
 
 from . import confine, figures, guard, pictures, stdlib, truncate, wire
 
@@ -18,7 +19,9 @@ MOST_PRINTED = 1 << 20  # bytes kept, of both ends
 MOST_PICTURES = 20
 MOST_RESULT = 48 << 20  # bytes
 TICK = 20  # ms between two checks whether a copy that has closed its pipes has ended
-ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_]|)"
+)
 
 
 def evaluate(code, unprotected, engine, host):
@@ -29,9 +32,9 @@ def evaluate(code, unprotected, engine, host):
     return run_in_copy(lambda: run(code, engine, host), host)
 
 
-def run_in_copy(work, host, folders=()):
-    """The answer of `work()` in a copy, under `confine`'s rules where the machine has them (it may write
-    in `folders`), and what it `printed`."""
+def run_in_copy(work, host, folder=None, limit=None):
+    """The answer of `work()` in a copy, under `confine`'s rules where the machine has them (it may write in `folder`,
+    which is removed with it), and what it `printed`; it is ended after `limit` seconds."""
     from . import tracebacks  # noqa: F401  # loaded once here, not in each copy
 
     wire.flush_streams()
@@ -41,11 +44,13 @@ def run_in_copy(work, host, folders=()):
     try:
         child = fork()
         if child == 0:
-            guard.fork_guarded(fork, parent)
-            become_copy(work, confine_rules(folders), host, os.getppid(), result, output)  # does not return
+            guard.fork_guarded(fork, parent, folder)
+            become_copy(work, confine_rules(folder), host, os.getppid(), result, output)  # does not return
     except OSError as error:  # no memory, no processes
         for fd in (results, prints):
             os.close(fd)
+        if folder is not None:
+            os.rmdir(folder)
         wire.interrupts.release()
         return {"printed": "", "error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
     finally:
@@ -57,7 +62,7 @@ def run_in_copy(work, host, folders=()):
     try:
         try:
             wire.interrupts.release()
-            read_output(child, results, prints, answer, printed)
+            read_output(child, results, prints, answer, printed, limit)
         finally:
             wire.interrupts.hold()
             try:
@@ -66,8 +71,8 @@ def run_in_copy(work, host, folders=()):
             finally:
                 wire.interrupts.release()
         snapshot = parse_answer(answer, status)
-    except KeyboardInterrupt:
-        snapshot = {"error": {"ename": "KeyboardInterrupt", "evalue": "", "traceback": []}}
+    except (KeyboardInterrupt, TimeoutError) as error:
+        snapshot = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
     finally:
         os.close(results)
         os.close(prints)
@@ -75,8 +80,9 @@ def run_in_copy(work, host, folders=()):
     return snapshot
 
 
-def confine_rules(folders):
-    return confine.probe()[0], folders
+def confine_rules(folder):
+    version = confine.probe()[0]
+    return version, (folder,) if folder is not None and version >= 3 else ()
 
 
 def open_pipes(count, number):
@@ -99,14 +105,19 @@ def fork():
         return os.fork()
 
 
-def read_output(child, results, prints, answer, printed):
-    """Reads until the result is whole or the copy is gone; it may go on after it has closed its end."""
+def read_output(child, results, prints, answer, printed, limit):
+    """Reads until the result is whole or the copy is gone; it may go on after it has closed its end. Raises
+    TimeoutError."""
+    until = monotonic() + limit if limit else None
     poller = select.poll()
     poller.register(results, select.POLLIN)
     poller.register(prints, select.POLLIN)
     told = True
     while True:
-        for fd, _event in poller.poll(None if told else TICK):
+        left = None if until is None else max(until - monotonic(), 0) * 1000
+        if left == 0:
+            raise TimeoutError("stopped after %d s" % limit)
+        for fd, _event in poller.poll(left if told else TICK):
             data = os.read(fd, 1 << 16)
             if not data:
                 poller.unregister(fd)
@@ -144,11 +155,9 @@ def drain(prints, printed):
 
 
 def parse_answer(answer, status):
-    if answer.endswith(b"\n"):
-        try:
-            return wire.decode(answer.decode("ascii"))
-        except ValueError:
-            pass
+    found = read_answer(answer)
+    if found is not None:
+        return found
     if len(answer) > MOST_RESULT:
         why = "the result is larger than %d MiB" % (MOST_RESULT >> 20)
     elif os.WIFSIGNALED(status):
@@ -159,6 +168,16 @@ def parse_answer(answer, status):
     else:
         why = "the copy of the interpreter ended without a result, with exit code %d" % os.WEXITSTATUS(status)
     return {"error": {"ename": "ChildProcessError", "evalue": why, "traceback": []}}
+
+
+def read_answer(line):
+    """The answer in a line of a copy's, whose code may have written anything there; None: it is none. That nothing
+    protects the machine is not for the copy to say: the user would be asked whether it may go on without."""
+    try:
+        found = wire.sanitize(wire.decode(line.decode("ascii"))) if line.endswith(b"\n") else None
+    except (ValueError, RecursionError):
+        found = None
+    return None if type(found) is not dict or "unprotected" in found else found
 
 
 def signal_name(number):
@@ -181,9 +200,10 @@ def become_copy(work, rules, host, parent, result, output, kept=()):
             os.setsid()
             confine.die_with_parent(parent)
             isolate_streams(host, result, output, kept)
-            prefer_oom_kill()
+            confine.prefer_oom_kill()
             if rules[0]:
                 confine.confine(*rules)
+                confine.drop_nameless()
             figures.close_except(set())  # the interpreter's: not to be shown as if this code had drawn them
             wire.interrupts.held = 0
             wire.interrupts.user = True
@@ -220,15 +240,6 @@ def isolate_streams(host, result, output, kept):
         stream = getattr(sys, name)
         if stream is None or getattr(stream, "closed", False):
             setattr(sys, name, open(fd, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False))
-
-
-def prefer_oom_kill():
-    """When memory runs out, the copy goes, not the interpreter."""
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
-    except OSError:
-        pass
 
 
 class FrameCollector:
