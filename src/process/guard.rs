@@ -19,8 +19,8 @@ use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open,
-    pidfd_send_signal, set_child_subreaper, setpgid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group,
+    pidfd_open, pidfd_send_signal, set_child_subreaper, setpgid,
 };
 
 /// The descriptor of the control socket in the guard.
@@ -153,6 +153,7 @@ impl ControlSocket {
                     let mut id = [0; 4];
                     if rustix::io::read(&self.socket, &mut id) == Ok(4)
                         && let Some(heir) = Pid::from_raw(i32::from_ne_bytes(id))
+                        && is_child(heir)
                     {
                         self.leader = heir;
                     }
@@ -168,6 +169,12 @@ impl ControlSocket {
             }
         }
     }
+}
+
+/// True for a child of ours. Whose id we are told, the child's own code may have written: its group gets our signals.
+fn is_child(process: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    rustix::process::waitid(WaitId::Pid(process), options).is_ok()
 }
 
 /// Closes every inherited descriptor but the socket; returns the socket under its number and a signalfd for SIGCHLD.
