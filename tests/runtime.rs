@@ -30,14 +30,14 @@ macro_rules! runner_tests {
 
 runner_tests! { the_runners_own_tests_pass, super::passes_alone:
     test_as_ipython test_bindings test_branch test_built_in test_calls test_checkpoints
-    test_complete test_forks test_home test_ipython test_kept test_kernel test_libraries
+    test_complete test_confinement test_forks test_home test_ipython test_kept test_kernel test_libraries
     test_module test_record test_references test_runner test_schemas test_shadows test_signals
     test_snapshot test_streams test_terminal test_tools test_trial test_upstream
 }
 
 // Those whose engine matters, with IPython.
 runner_tests! { the_same_cases_pass_with_ipython, super::passes_with_ipython_9:
-    test_bindings test_calls test_forks test_ipython test_record test_runner test_signals test_streams
+    test_bindings test_calls test_confinement test_forks test_ipython test_record test_runner test_signals test_streams
 }
 
 runner_tests! { the_runner_is_the_same_in_every_python_of_this_machine, super::passes_in_other_pythons:
