@@ -100,6 +100,14 @@ class Trials(Engine):
         self.assertIn("in the copy\n~ n: int → str of 3\ndry run: ", seen.output)
         self.assertEqual(host.run("n").value, "1")
 
+    def test_its_time_is_over_whatever_it_does_about_it(self):
+        host = self.host()
+        host.run("import _ipycodex_runner.trial\n_ipycodex_runner.trial.LIMIT = 1")
+        deaf = "import signal, time\nsignal.alarm(0); signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))\n"
+        told = self.tried(host, deaf + "print('on', flush=True)\ntime.sleep(600)")
+        self.assertIn("on\nTimeoutError: stopped after 1 s", told["printed"])
+        self.assertEqual(host.run("1 + 1").value, "2")
+
     def test_an_interrupt_ends_it(self):
         host = self.host()
         host.send(type="trial", cells=[{"code": "import time; time.sleep(60)"}])
