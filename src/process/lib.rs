@@ -278,6 +278,17 @@ mod tests {
     }
 
     #[test]
+    fn a_child_names_no_stranger_as_the_one_to_be_signalled() {
+        let mut stranger = shell("sleep 1000", Leadership::Session);
+        let mut child = shell("sleep 1000", Leadership::Session);
+        child.group().follow(stranger.id());
+        child.group().kill();
+        assert!(child.wait_for(Duration::from_secs(60)).unwrap().is_some());
+        assert!(stranger.wait_for(Duration::ZERO).unwrap().is_none());
+        stranger.end(Duration::ZERO).unwrap();
+    }
+
+    #[test]
     fn signals_have_been_sent_once_they_are_awaited() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().display();
