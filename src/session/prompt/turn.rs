@@ -340,10 +340,11 @@ impl Turn {
             TurnOutcome::Interrupted => interrupted(&self.answer.stored()),
             TurnOutcome::Complete | TurnOutcome::Failed(_) => self.answer.stored(),
         };
+        let texts = self.answer.texts().filter(|text| !text.is_empty());
         let end = Box::new(TurnEnd {
             outcome,
             stored,
-            texts: self.answer.texts(),
+            texts: texts.map(str::to_owned).collect(),
             usage: Usage::sum(self.usage, self.side_usage),
             thread,
         });
