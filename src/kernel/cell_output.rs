@@ -12,14 +12,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::answer::Answer;
+use super::answer;
 use super::event_mapper::Out;
 use super::messages;
 use super::stream_buffer::StreamBuffer;
 use crate::jupyter::{ClientRequest, KernelServer, unique_id};
 use crate::output::MimeBundle;
 use crate::runtime::{CommMessage, DisplayData, OutputStream};
-use crate::session::AnswerEvent;
+use crate::session::{Answer, AnswerEvent};
 
 /// Time between two states of an answer, since front-ends redraw the whole answer for each.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(80);
@@ -206,7 +206,7 @@ impl CellOutput {
             self.show(false, &earlier.display, shown).await;
         }
         self.earlier
-            .retain(|earlier| earlier.answer.is_unfinished());
+            .retain(|earlier| earlier.answer.running().next().is_some());
         self.earlier
             .iter_mut()
             .for_each(|earlier| earlier.changed = false);
@@ -244,7 +244,7 @@ impl CellOutput {
         let answer = std::mem::take(&mut self.answer);
         let text = answer.text();
         if let Some(display) = self.display.take()
-            && answer.is_unfinished()
+            && answer.running().next().is_some()
         {
             self.earlier.push(EarlierAnswer {
                 display,
@@ -277,9 +277,9 @@ impl CellOutput {
                 let expects = |earlier: &&mut EarlierAnswer| earlier.answer.expects(&event);
                 match self.earlier.iter_mut().rev().find(expects) {
                     Some(earlier) if !self.answer.expects(&event) => {
-                        earlier.changed |= earlier.answer.on(event);
+                        earlier.changed |= earlier.answer.apply(event);
                     }
-                    _ => self.changed |= self.answer.on(event),
+                    _ => self.changed |= self.answer.apply(event),
                 }
             }
         }
@@ -301,7 +301,7 @@ impl CellOutput {
     }
 
     async fn flush_before_answer(&mut self) {
-        if !self.is_console && self.answer.is_empty() {
+        if !self.is_console && self.answer.blocks().is_empty() {
             self.flush().await;
         }
     }
@@ -311,7 +311,7 @@ impl CellOutput {
         let line = match event {
             AnswerEvent::Text { message, delta } => {
                 self.write(OutputStream::Stdout, delta.as_bytes()).await;
-                self.answer.on(AnswerEvent::Text { message, delta });
+                self.answer.apply(AnswerEvent::Text { message, delta });
                 self.changed = true;
                 return;
             }
@@ -340,7 +340,7 @@ impl CellOutput {
     }
 
     pub(super) fn has_answer(&self) -> bool {
-        !self.answer_text.is_empty() || !self.answer.is_empty()
+        !self.answer_text.is_empty() || !self.answer.blocks().is_empty()
     }
 
     pub(super) async fn finish(&mut self) {
@@ -351,7 +351,7 @@ impl CellOutput {
 }
 
 fn answer_forms(answer: &Answer) -> Value {
-    json!({"text/markdown": answer.markdown(), "text/plain": answer.plain()})
+    json!({"text/markdown": answer::markdown(answer), "text/plain": answer::plain(answer)})
 }
 
 #[cfg(test)]
