@@ -76,7 +76,8 @@
 //! - **A prompt**: as above to `session/jobs.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs` builds
 //!   the request from the record (`dialog/context.rs`), `session/io.rs` carries out its effects; `agent/driver.rs`
 //!   speaks to the agent with `codex/client.rs` or `acp/client.rs`; its events come through
-//!   `session/prompt_events.rs` to `session/prompt/turn.rs`; `display/answer.rs` renders the answer (`markdown`).
+//!   `session/prompt_events.rs` to `session/prompt/turn.rs`. The answer grows by `dialog/blocks.rs`, for the record in
+//!   `dialog/answer.rs`, for front-ends in `session/answer.rs`; `display/answer.rs` and `kernel/answer.rs` render it.
 //! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` to `session/tools/driver.rs`;
 //!   `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the code
 //!   (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
@@ -157,7 +158,7 @@
 //! | folder | crate | owns |
 //! |---|---|---|
 //! | [`input`] | text | what a submitted text is; the one place that looks at leading characters |
-//! | [`dialog`] | text | entries, context XML, stored answers |
+//! | [`dialog`] | text | entries, context XML, answers as they grow and as they are stored |
 //! | [`output`] | text | MIME bundles, terminal bytes made safe or plain, tracebacks |
 //! | [`markdown`] | text | streamed markdown to styled lines |
 //! | [`rpc`] | process | JSON-RPC with a child, over our own standard streams, over a socket |

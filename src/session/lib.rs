@@ -13,6 +13,7 @@
 //! Absent on purpose: terminals, Codex, Python, SQL.
 
 mod agent_profile;
+mod answer;
 mod answer_events;
 mod approvals;
 pub mod artifacts;
@@ -86,6 +87,7 @@ mod workbook;
 mod tests;
 
 pub use crate::record::{SessionTail, TailEntry};
+pub use answer::{Answer, OUTPUT_KEPT, Work};
 pub use answer_events::answer_event;
 pub use attachments::read_attachments;
 pub use commands::listing;
