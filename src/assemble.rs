@@ -56,7 +56,7 @@ pub struct SessionOptions {
     /// Runs the user's start-up files and those of the project before the first cell.
     pub at_home: bool,
     /// Lets MCP clients attach to the session.
-    pub door: bool,
+    pub takes_clients: bool,
     /// Connection file, when the session is a Jupyter kernel.
     pub kernel: Option<PathBuf>,
     /// The user waits only for the prompt: other work is delayed until it is shown.
@@ -154,7 +154,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         agents,
         missing,
         kernels,
-        own_server: wanted.door.then(|| own_server(environment)),
+        own_server: wanted.takes_clients.then(|| own_server(environment)),
         record: record.clone(),
         reports: history_reports,
         instructions: settings.system_prompt.clone(),

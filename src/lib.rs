@@ -50,11 +50,11 @@
 //! - approvals (`session/approvals`): questions go to the front-end one at a time, the answers to the record and to the
 //!   requester. Where nobody can be asked, the answer is the one that changes nothing.
 //!
-//! An event goes to the machine that owns it; the loop carries out the effects that the machine returns. What one
-//! machine wants of another is an event, too (`session/effect.rs`), in a queue that is empty before the loop waits for
-//! anything (`session/queue.rs`). Runtimes have roles: the user's, the session's shell (the interpreter follows its
-//! directory), and the agent's own. Functions of the user run in the user's runtime. Requests that only a line editor
-//! can serve are a stream of their own, [`session::EditorRequests`].
+//! An event goes to the machine that owns it (`session/route.rs`); the loop carries out the effects that come back.
+//! What one machine wants of another is an event, too (`session/effect.rs`), in a queue that is empty before the loop
+//! waits for anything (`session/queue.rs`). Runtimes have roles: the user's, the session's shell (the interpreter
+//! follows its directory), and the agent's own. Functions of the user run in the user's runtime. Requests that only a
+//! line editor can serve are a stream of their own, [`session::EditorRequests`].
 //!
 //! External calls (`session/external_calls`) are tool calls from outside of any turn: MCP clients that attach to a
 //! running shell, whose user is asked, and the agent's own programs in the middle of its turn.
@@ -68,17 +68,19 @@
 //! # From file to file
 //!
 //! - **A cell**: `terminal/mod.rs` reads a line, `session/handle.rs` submits it, `session/dispatch.rs` classifies it
-//!   (`input`) and starts a job of `session/scheduler.rs`; `session/io.rs` sends the `Execute` to
-//!   `runtime/python/supervisor.rs`, which writes it to `assets/python/runner.py`; output comes back through
-//!   `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, whose effects `session/io.rs`
-//!   carries out: it records (`record`) and publishes events; `terminal/run_view.rs` and `display/` show them.
-//! - **A prompt**: as above to `session/dispatch.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs`
-//!   builds the request from the record (`dialog/context.rs`), `session/io.rs` carries out its effects;
-//!   `agent/driver.rs` speaks to the agent with `codex/client.rs` or `acp/client.rs`; its events come through
-//!   `session/route.rs` to `session/prompt/turn.rs`; `display/answer.rs` renders the answer (`markdown`).
-//! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` and `session/event_loop.rs` to
-//!   `session/tools/mod.rs`; `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the
-//!   code (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
+//!   (`input`), `session/jobs.rs` numbers it and starts a job of `session/scheduler.rs`; `session/io.rs` sends the
+//!   `Execute` to `runtime/python/supervisor.rs`, which writes it to `assets/python/runner.py`; output comes back
+//!   through `runtime/python/sequencer.rs` and `session/runtime_events.rs` to `session/cell.rs`, whose effects
+//!   `session/io.rs` carries out: it records (`record`) and publishes events; `terminal/run_view.rs` and `display/`
+//!   show them.
+//! - **A prompt**: as above to `session/jobs.rs`; `session/prompt/mod.rs` with `preparation.rs` and `request.rs` builds
+//!   the request from the record (`dialog/context.rs`), `session/io.rs` carries out its effects; `agent/driver.rs`
+//!   speaks to the agent with `codex/client.rs` or `acp/client.rs`; its events come through
+//!   `session/prompt_events.rs` to `session/prompt/turn.rs`. The answer grows by `dialog/blocks.rs`, for the record in
+//!   `dialog/answer.rs`, for front-ends in `session/answer.rs`; `display/answer.rs` and `kernel/answer.rs` render it.
+//! - **`run_cells`**: the driver's `ToolCalled` goes through `session/prompt/turn.rs` to `session/tools/driver.rs`;
+//!   `tools/run_cells/mod.rs` decides; `session/approvals/` asks; `tools/driver.rs` starts the code
+//!   (`session/cell.rs`); its end comes back through `session/runtime_events.rs`, and the reply goes to the agent.
 //! - **`execute_request`**: `jupyter/server.rs` receives, `kernel/channels.rs` queues, `kernel/handler.rs` takes it,
 //!   `kernel/execute.rs` submits it and follows the run through `kernel/event_mapper.rs` and `kernel/cell_output.rs`
 //!   to `jupyter/server.rs` and `jupyter/iopub.rs`.
@@ -156,7 +158,7 @@
 //! | folder | crate | owns |
 //! |---|---|---|
 //! | [`input`] | text | what a submitted text is; the one place that looks at leading characters |
-//! | [`dialog`] | text | entries, context XML, stored answers |
+//! | [`dialog`] | text | entries, context XML, answers as they grow and as they are stored |
 //! | [`output`] | text | MIME bundles, terminal bytes made safe or plain, tracebacks |
 //! | [`markdown`] | text | streamed markdown to styled lines |
 //! | [`rpc`] | process | JSON-RPC with a child, over our own standard streams, over a socket |
@@ -208,9 +210,9 @@
 //! | `piped text` | standard input, a little ahead of what runs | the end of the text, or of the process |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `hang-up` | nothing: it waits for the end of the terminal | the end of the process |
-//! | `guests` | calls from outside, until they need the screen | the end of the process |
-//! | `mcp door` | the socket that MCP clients attach to | the end of the process |
-//! | `mcp guest`, reader, writer | one such client | its leaving |
+//! | `incoming calls` | calls from outside, until they need the screen | the end of the process |
+//! | `mcp listener` | the socket that MCP clients attach to | the end of the process |
+//! | `mcp client`, reader, writer | one such client | its leaving |
 //! | `background`, `signals` | what happens between runs; signals, the terminal after a stop | the end of the process |
 //!
 //! An interpreter leaves copies of itself between cells, processes that wait; one of them can take its place, and tells

@@ -64,7 +64,7 @@ fn ask_for_data(
             return Ok(code);
         }
         match (schema.parse_answer(&said), &mut json) {
-            (Ok(fitting), Some(json)) => return Ok(json.fits(fitting)),
+            (Ok(fitting), Some(json)) => return Ok(json.fits(&fitting)),
             (Ok(fitting), None) => {
                 options.screen.write_untrusted(&format!("{fitting}\n"))?;
                 return Ok(0);

@@ -5,14 +5,14 @@
 
 use serde_json::{Value, json};
 
+use crate::dialog::AnswerBlocks;
 use crate::display::RunRenderer;
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 
 #[derive(Debug, Default)]
 pub(super) struct Json {
-    /// Messages by number, in order.
-    messages: Vec<(u64, String)>,
+    messages: AnswerBlocks<()>,
     tools: Vec<String>,
     /// Reason why the prompt was not sent.
     refused: Option<String>,
@@ -21,12 +21,13 @@ pub(super) struct Json {
 
 impl Json {
     pub(super) fn begin(&mut self) {
-        self.messages.clear();
+        self.messages = AnswerBlocks::default();
     }
 
     /// Records the answer that fits the schema; returns the exit code.
-    pub(super) fn fits(&mut self, answer: String) -> i32 {
-        self.messages = vec![(0, answer)];
+    pub(super) fn fits(&mut self, answer: &str) -> i32 {
+        self.begin();
+        self.messages.push_text(0, answer);
         0
     }
 
@@ -40,14 +41,13 @@ impl Json {
     }
 
     pub(super) fn into_value(self) -> Value {
-        let texts: Vec<String> = self.messages.into_iter().map(|(_, text)| text).collect();
         let mut value = self.end.unwrap_or_else(|| {
             let why = self
                 .refused
                 .unwrap_or_else(|| "the session ended".to_owned());
             json!({"status": "failed", "error": why})
         });
-        value["answer"] = texts.join("\n\n").into();
+        value["answer"] = self.messages.text().into();
         value["tools"] = self.tools.into();
         value
     }
@@ -57,17 +57,10 @@ impl RunRenderer for Json {
     fn on_event(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Answer(AnswerEvent::Text { message, delta }) => {
-                match self
-                    .messages
-                    .iter_mut()
-                    .find(|(known, _)| *known == message)
-                {
-                    Some((_, text)) => text.push_str(&delta),
-                    None => self.messages.push((message, delta)),
-                }
+                self.messages.push_text(message, &delta);
             }
             SessionEvent::Answer(AnswerEvent::Restarted { message }) => {
-                self.messages.retain(|(known, _)| *known != message);
+                self.messages.restart_message(message);
             }
             SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => self.tools.push(line),
             SessionEvent::Notice(notice) if notice.warning => self.refused = Some(notice.message),

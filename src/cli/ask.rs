@@ -11,7 +11,7 @@ use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Ask};
 use crate::cli::resume;
-use crate::cli::session::{self, LEAVE, door};
+use crate::cli::session::{self, LEAVE, open_socket};
 use crate::environment::Environment;
 use crate::input::Mode;
 use crate::picture::for_model;
@@ -56,7 +56,7 @@ pub(super) fn run(
         settings,
         ..
     } = assemble(environment, wanted)?;
-    let _door = door(&session, &settings, environment);
+    let _socket = open_socket(&session, &settings, environment);
     session.warm_agent();
     reports
         .iter()

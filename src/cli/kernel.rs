@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::assemble::{Assembly, SessionOptions, assemble, connect_client, python_of};
 use crate::cli::args::{Arguments, Common, Kernel, KernelCommands, KernelTarget};
-use crate::cli::session::{self, door};
+use crate::cli::session::{self, open_socket};
 use crate::config::{RuntimeChoice, Settings, resolve};
 use crate::environment::Environment;
 use crate::jupyter::data_dirs;
@@ -175,7 +175,7 @@ fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32,
         reports,
         ..
     } = assemble(environment, wanted)?;
-    let _door = door(&session, &settings, environment);
+    let _socket = open_socket(&session, &settings, environment);
     reports
         .iter()
         .try_for_each(|report| screen.print_report(report))?;

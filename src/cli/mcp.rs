@@ -108,7 +108,7 @@ fn nearest(mut shells: Vec<RunningShell>, here: &Path) -> Option<RunningShell> {
 fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let assembly = SessionOptions {
         at_home: true,
-        door: false,
+        takes_clients: false,
         ..session::options(&arguments.common, false)?
     };
     let Assembly {

@@ -46,10 +46,10 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         ..
     } = assemble(environment, wanted)?;
     // The MCP socket is open while the shell lives, and is opened only after the first prompt.
-    let door = Arc::new(Mutex::new(None));
-    let (opened, left) = (Arc::clone(&door), Arc::clone(&door));
-    let close = |door: &Mutex<Option<SocketServer>>| {
-        drop(door.lock().unwrap_or_else(PoisonError::into_inner).take());
+    let server = Arc::new(Mutex::new(None));
+    let (opened, left) = (Arc::clone(&server), Arc::clone(&server));
+    let close = |server: &Mutex<Option<SocketServer>>| {
+        drop(server.lock().unwrap_or_else(PoisonError::into_inner).take());
     };
     let (host, run_dir) = (session.clone(), settings.paths.run_dir.clone());
     let started_in = environment.cwd.clone().unwrap_or_default();
@@ -57,8 +57,8 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         log::trace!(target: STARTUP, "the prompt stands");
         drop(waiting);
         let trouble = move |report: Report| say(&report_notice(&report));
-        let door = SocketServer::open(&run_dir, host, started_in, trouble);
-        *opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(door);
+        let socket = SocketServer::open(&run_dir, host, started_in, trouble);
+        *opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket);
     });
     let options = terminal::ReplOptions {
         ready,
@@ -93,7 +93,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         resumed: !fresh,
     };
     let status = terminal::run(&session, background, options);
-    close(&door);
+    close(&server);
     status
 }
 

@@ -9,7 +9,7 @@ use crate::assemble::{Assembly, SessionOptions, assemble};
 use crate::batch::{self, NotebookRun, PipedInput};
 use crate::cli::args::{Arguments, Run};
 use crate::cli::run_plan::{RunPlan, new_notebook, plan_run};
-use crate::cli::session::{self, LEAVE, door};
+use crate::cli::session::{self, LEAVE, open_socket};
 use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
@@ -129,7 +129,7 @@ fn run(
         }
         None => None,
     };
-    let _door = door(&session, &settings, environment);
+    let _socket = open_socket(&session, &settings, environment);
     work.left_out
         .iter()
         .try_for_each(|line| screen.print_notice(line))?;

@@ -27,14 +27,14 @@ pub(super) fn options(common: &Common, prompt_mode: bool) -> Result<SessionOptio
         script: None,
         ipython: common.ipython(),
         at_home: false,
-        door: true,
+        takes_clients: true,
         kernel: None,
         prompt_first: false,
     })
 }
 
 /// Opens the MCP socket for an agent that reaches our tools only through a server; it closes when the value is dropped.
-pub(super) fn door(
+pub(super) fn open_socket(
     session: &SessionHandle,
     settings: &Settings,
     environment: &Environment,

@@ -11,17 +11,17 @@ use nu_ansi_term::{Color, Style};
 use super::diff;
 use super::elapsed;
 use super::picture::{PictureOutput, PictureSource, Pictures};
-use super::progress::TurnProgress;
+use super::progress;
 use super::question_prompt::Typeahead;
 use super::rows::{Rows, print};
-use crate::agent::{Activity, FileChange, FileWritten, PlanStep, Usage};
+use crate::agent::{Activity, FileChange, FileWritten, PlanStep, Usage, WorkStatus};
 use crate::dialog::{command_line, denied_line};
 use crate::markdown::{Appearance, MarkdownFrame, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
 use crate::output::limits::grouped;
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{AnswerEvent, TurnOutcome};
+use crate::session::{Answer, AnswerEvent, TurnOutcome};
 use crate::text::columns as columns_of;
 use crate::text::escape::visible;
 use crate::text::{Line, counted, cut, indented};
@@ -52,8 +52,10 @@ pub(super) struct AnswerView {
     pictures: Pictures,
     live: LiveRegion,
     stream: Option<(StreamKind, MarkdownStream)>,
-    /// Running work and the plan.
-    progress: TurnProgress,
+    /// The answer so far, for what is redrawn.
+    answer: Answer,
+    /// The plan is among the final lines.
+    plan_printed: bool,
     /// Filter of a tool's output, from its first byte to the next other output.
     tool_output: Option<Filter>,
     /// Full text of the last output that was shown folded.
@@ -61,7 +63,6 @@ pub(super) struct AnswerView {
     /// Number of Python blocks shown so far; `None` shows no numbers.
     blocks: Option<usize>,
     started: Instant,
-    starting: Option<String>,
     /// True once something was printed: a blank line precedes the next block.
     printed: bool,
     ahead: Typeahead,
@@ -78,11 +79,11 @@ impl AnswerView {
             pictures,
             live,
             stream: None,
-            progress: TurnProgress::default(),
+            answer: Answer::default(),
+            plan_printed: false,
             tool_output: None,
             folded: None,
             started: Instant::now(),
-            starting: None,
             printed: false,
             ahead: Typeahead::default(),
             dirty: false,
@@ -97,12 +98,19 @@ impl AnswerView {
 
     pub(super) fn on_event(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
         self.dirty = true;
+        self.print(&event)?;
+        self.answer.apply(event);
+        Ok(())
+    }
+
+    /// Prints what is final of an event, before it changes the answer.
+    fn print(&mut self, event: &AnswerEvent) -> Result<(), ScreenError> {
         match event {
-            AnswerEvent::Text { message, delta } => self.stream(StreamKind::Text(message), &delta),
-            AnswerEvent::Thought { part, delta } => self.stream(StreamKind::Thought(part), &delta),
+            AnswerEvent::Text { message, delta } => self.stream(StreamKind::Text(*message), delta),
+            AnswerEvent::Thought { part, delta } => self.stream(StreamKind::Thought(*part), delta),
             AnswerEvent::Restarted { message } => {
                 if let Some((kind, stream)) = &mut self.stream
-                    && *kind == StreamKind::Text(message)
+                    && *kind == StreamKind::Text(*message)
                 {
                     stream.restart();
                 }
@@ -111,52 +119,43 @@ impl AnswerView {
                     Style::new().dimmed(),
                 )
             }
-            AnswerEvent::AgentStarts(message) => self.on_agent_starting(message),
-            AnswerEvent::CommandStarted { id, command } => self.on_start(id, &command),
-            AnswerEvent::CommandOutput { .. } | AnswerEvent::CellsProgress(_) => {
-                self.progress.on_event(event);
-                Ok(())
+            // A live row, or a line on a terminal that cannot redraw.
+            AnswerEvent::AgentStarts(Some(line)) if !self.screen.is_rich() => {
+                self.line(&format!("{line}; Ctrl-C stops"), Style::new().dimmed())
             }
+            AnswerEvent::AgentStarts(_)
+            | AnswerEvent::CommandOutput { .. }
+            | AnswerEvent::CellsProgress(_) => Ok(()),
+            AnswerEvent::CommandStarted { .. } | AnswerEvent::ToolStarted { .. } => self.settle(),
             AnswerEvent::CommandRan {
-                id,
                 command,
                 exit_code,
                 output,
-            } => {
-                self.progress.remove(&id);
-                self.tool_line(&command_line(&command, exit_code, &output))
-            }
-            AnswerEvent::Denied { id, what } => {
-                self.progress.remove(&id);
-                let line = what.map(|what| denied_line(&what, ""));
+                ..
+            } => self.tool_line(&command_line(command, *exit_code, output)),
+            AnswerEvent::Denied { what, .. } => {
+                let line = what.as_ref().map(|what| denied_line(what, ""));
                 line.map_or(Ok(()), |line| self.line(&line, Color::Red.normal()))
             }
-            AnswerEvent::ToolStarted { call } => self.on_start(String::new(), &call),
             AnswerEvent::ToolRan { line, success } => {
-                let cells = self.progress.tool_finished(success);
-                self.tool_line(&line)?;
+                self.tool_line(line)?;
+                let cells = self.answer.cells();
+                let cells = (!success).then(|| progress::failed_cells(cells)).flatten();
                 cells.map_or(Ok(()), |cells| self.line(&cells, Style::new()))
             }
             AnswerEvent::Picture(url) => {
                 self.settle()?;
-                match self.pictures.resolve(&url) {
+                match self.pictures.resolve(url) {
                     Some(picture) => self.picture(&picture),
                     None => Ok(()),
                 }
             }
-            AnswerEvent::Planned(steps) => self.on_plan(&steps),
-            AnswerEvent::Worked(activity) => self.on_activity(&activity),
-            AnswerEvent::FilesChanged(changes) => self.on_files_changed(&changes),
-            AnswerEvent::FileWritten(written) => self.on_file_written(&written),
-            AnswerEvent::Progress(message) => self.line(&message, Style::new().dimmed()),
+            AnswerEvent::Planned(steps) => self.on_plan(steps),
+            AnswerEvent::Worked(activity) => self.on_activity(activity),
+            AnswerEvent::FilesChanged(changes) => self.on_files_changed(changes),
+            AnswerEvent::FileWritten(written) => self.on_file_written(written),
+            AnswerEvent::Progress(message) => self.line(message, Style::new().dimmed()),
         }
-    }
-
-    /// Starts a command or a tool (whose id is empty).
-    fn on_start(&mut self, id: String, what: &str) -> Result<(), ScreenError> {
-        self.settle()?;
-        self.progress.start(id, what);
-        Ok(())
     }
 
     /// Redraws the tail when something changed or the wait has to be shown.
@@ -173,7 +172,7 @@ impl AnswerView {
         }
         let waiting =
             !self.printed && self.stream.is_none() && self.started.elapsed() > SHOW_WAIT_AFTER;
-        if self.dirty || waiting || !self.progress.is_idle() {
+        if self.dirty || waiting || self.answer.running().next().is_some() {
             self.dirty = false;
             self.draw()?;
         }
@@ -223,9 +222,9 @@ impl AnswerView {
         usage: Option<Usage>,
         took: Duration,
     ) -> Result<(), ScreenError> {
-        self.progress.clear();
         self.settle()?;
-        self.print_plan()?;
+        let plan = self.answer.plan().to_vec();
+        self.print_plan(&plan)?;
         match outcome {
             TurnOutcome::Complete => {
                 let mut parts = Vec::new();
@@ -292,17 +291,21 @@ impl AnswerView {
         };
         let mut frame = MarkdownFrame::default();
         let mut live = Vec::new();
-        let plan = self.progress.plan_rows(columns);
+        let plan = self.answer.plan();
+        let plan = match progress::is_open(plan) && !self.plan_printed {
+            true => progress::plan_rows(plan, columns),
+            false => Vec::new(),
+        };
         let rows_beside = rows.saturating_sub(plan.len()).max(1);
         if let Some((_, stream)) = &mut self.stream {
             frame = stream.frame(usize::from(size.columns), rows_beside);
             live = std::mem::take(&mut frame.live);
         }
         live.extend(plan);
-        live.extend(self.progress.rows(columns, rows));
+        live.extend(progress::rows(&self.answer, columns, rows));
         if live.is_empty() && self.stream.is_none() && !self.printed {
             let waited = self.started.elapsed();
-            let wait = match &self.starting {
+            let wait = match self.answer.agent_starts() {
                 Some(starting) => format!(
                     "⏳ {} · Ctrl-C stops · {}",
                     elapsed::time(waited),
@@ -393,35 +396,34 @@ impl AnswerView {
     /// Shows the plan: a live block while it is open, final lines when it is done. On a terminal that cannot redraw,
     /// lines at each change.
     fn on_plan(&mut self, steps: &[PlanStep]) -> Result<(), ScreenError> {
-        let other = self.progress.set_plan(steps);
-        match other && !(self.screen.is_rich() && self.progress.plan_is_open()) {
-            true => self.print_plan(),
-            false => Ok(()),
+        if steps == self.answer.plan() {
+            return Ok(());
+        }
+        self.plan_printed = false;
+        match self.screen.is_rich() && progress::is_open(steps) {
+            true => Ok(()),
+            false => self.print_plan(steps),
         }
     }
 
-    fn print_plan(&mut self) -> Result<(), ScreenError> {
-        let mut lines = self.progress.take_plan().into_iter();
+    fn print_plan(&mut self, steps: &[PlanStep]) -> Result<(), ScreenError> {
+        if std::mem::replace(&mut self.plan_printed, true) {
+            return Ok(());
+        }
+        let mut lines = steps.iter().map(progress::step_line);
         lines.try_for_each(|(line, style)| self.line(&line, style))
     }
 
     fn on_activity(&mut self, activity: &Activity) -> Result<(), ScreenError> {
         self.settle()?;
-        match self.progress.on_activity(activity) {
-            Some((line, style)) => self.line(&line, style),
-            None => Ok(()),
+        let style = match activity.status {
+            WorkStatus::Failed => Color::Red.normal(),
+            _ => Style::new().dimmed(),
+        };
+        match activity.summary_line() {
+            Some(line) if !activity.denied => self.line(&line, style),
+            _ => Ok(()),
         }
-    }
-
-    /// Shows that the agent is starting: as a live row, or as a line on a terminal that cannot redraw.
-    fn on_agent_starting(&mut self, message: Option<String>) -> Result<(), ScreenError> {
-        if let Some(line) = &message
-            && !self.screen.is_rich()
-        {
-            self.line(&format!("{line}; Ctrl-C stops"), Style::new().dimmed())?;
-        }
-        self.starting = message;
-        Ok(())
     }
 
     /// Prints one final line of untrusted text; rows after the first are indented.

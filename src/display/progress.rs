@@ -1,193 +1,85 @@
 //! Progress beside the text of an answer: running commands, tools, the agent's own work, and its plan.
 //!
-//! In: starts, output, ends. Out: rows that are redrawn while something runs, and final lines. The plan is one
-//! block: redrawn while steps are open, final afterwards. Pure; all text in it is untrusted, and the caller that
-//! prints a line makes it safe.
+//! In: the answer so far. Out: rows that are redrawn while something runs, and final lines. The plan is one block:
+//! redrawn while steps are open, final afterwards. Pure; all text in it is untrusted, and the caller that prints a line
+//! makes it safe.
 
 use nu_ansi_term::{Color, Style};
 
 use super::rows::Rows;
-use crate::agent::{Activity, PlanStep, WorkStatus};
-use crate::session::AnswerEvent;
+use crate::agent::{PlanStep, WorkStatus};
+use crate::session::{Answer, Work};
 use crate::text::escape::visible;
 use crate::text::{Line, counted, cut};
 
 const COMMAND_LINES: usize = 8;
 
-/// Bytes kept of a running command's output.
+/// Bytes of a running command's output that are looked at, from its end.
 const COMMAND_TAIL: usize = 4096;
 
 const PLAN_STEPS: usize = 12;
 
 const ROW_STEPS: usize = 5;
 
-#[derive(Debug, Default)]
-pub(super) struct TurnProgress {
-    running: Vec<Running>,
-    /// Cells of the running tool, where there are several.
-    cells: Vec<PlanStep>,
-    /// As last reported.
-    plan: Vec<PlanStep>,
-    /// The plan is among the final lines.
-    plan_printed: bool,
+/// Returns rows for everything that runs and the end of its output, none wider than `columns`.
+pub(super) fn rows(answer: &Answer, columns: usize, most: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
+    let mut push = |row: &str| rows.push(Line::plain_text(&cut(&visible(row), columns)));
+    for work in answer.running() {
+        match work {
+            Work::Call { id, title, .. } if id.is_empty() && !answer.cells().is_empty() => {
+                push(&format!("⌛ {title}  {}", steps_in_one_row(answer.cells())));
+            }
+            Work::Call { title, output, .. } => {
+                push(&format!("⌛ {title}"));
+                let tail = output.len().saturating_sub(COMMAND_TAIL);
+                let lines: Vec<&str> = output[output.ceil_char_boundary(tail)..].lines().collect();
+                let shown = lines.len().saturating_sub(COMMAND_LINES.min(most));
+                lines[shown..].iter().for_each(|line| push(line));
+            }
+            Work::Activity(activity) => push(&format!("⌛ {}", activity.title_with_locations())),
+            Work::Plan(_) | Work::AgentStarts(_) | Work::Line(_) => {}
+        }
+    }
+    rows
 }
 
-#[derive(Debug)]
-struct Running {
-    id: String,
-    line: String,
-    output: String,
+/// Returns a line about the cells of a tool that failed, if one of them did.
+pub(super) fn failed_cells(cells: &[PlanStep]) -> Option<String> {
+    let mut cells = cells.to_vec();
+    let mut all = cells.iter_mut();
+    let stopped = all.find(|it| it.status == WorkStatus::Running)?;
+    stopped.status = WorkStatus::Failed;
+    Some(format!("  {}", steps_in_one_row(&cells)))
 }
 
-impl TurnProgress {
-    /// Starts a command, a tool of the session (whose id is empty) or the agent's own work.
-    pub(super) fn start(&mut self, id: String, what: &str) {
-        self.running.push(Running {
-            id,
-            line: format!("⌛ {what}"),
-            output: String::new(),
-        });
-    }
+/// True while a step of the plan is not done.
+pub(super) fn is_open(plan: &[PlanStep]) -> bool {
+    let open = |step: &PlanStep| matches!(step.status, WorkStatus::Waiting | WorkStatus::Running);
+    plan.iter().any(open)
+}
 
-    /// Takes output of a command, or the progress of a tool's cells.
-    pub(super) fn on_event(&mut self, event: AnswerEvent) {
-        match event {
-            AnswerEvent::CommandOutput { id, delta } => self.append_output(&id, &delta),
-            AnswerEvent::CellsProgress(cells) => self.cells = cells,
-            _ => {}
+/// Rows of a plan; of a long one, those around the first step that is not done.
+pub(super) fn plan_rows(plan: &[PlanStep], columns: usize) -> Vec<Line> {
+    let done = |step: &PlanStep| step.status == WorkStatus::Done;
+    let at = plan.iter().take_while(|step| done(step)).count();
+    let from = at.saturating_sub(2);
+    let from = from.min(plan.len().saturating_sub(PLAN_STEPS));
+    let to = plan.len().min(from + PLAN_STEPS);
+    let mut rows = Rows::new(columns);
+    let left_out = |rows: &mut Rows, count: usize| {
+        if count > 0 {
+            let text = format!("… {}", counted(count, "more step"));
+            rows.text(0, &cut(&text, columns), Style::new().dimmed());
         }
+    };
+    left_out(&mut rows, from);
+    for step in &plan[from..to] {
+        let (line, style) = step_line(step);
+        rows.text(0, &cut(&visible(&line), columns), style);
     }
-
-    /// Ends the tool. Returns a line about its cells if one of them failed.
-    pub(super) fn tool_finished(&mut self, success: bool) -> Option<String> {
-        self.remove("");
-        let mut cells = std::mem::take(&mut self.cells);
-        let stopped = cells
-            .iter_mut()
-            .find(|it| it.status == WorkStatus::Running)?;
-        stopped.status = WorkStatus::Failed;
-        (!success).then(|| format!("  {}", steps_in_one_row(&cells)))
-    }
-
-    fn append_output(&mut self, id: &str, delta: &str) {
-        let Some(running) = self.running.iter_mut().find(|running| running.id == id) else {
-            return;
-        };
-        running.output.push_str(delta);
-        let surplus = running.output.len().saturating_sub(COMMAND_TAIL);
-        let keep = (surplus..)
-            .find(|at| running.output.is_char_boundary(*at))
-            .unwrap_or_default();
-        running.output.drain(..keep);
-    }
-
-    pub(super) fn remove(&mut self, id: &str) {
-        self.running.retain(|running| running.id != id);
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.running.clear();
-        self.cells.clear();
-    }
-
-    pub(super) fn is_idle(&self) -> bool {
-        self.running.is_empty()
-    }
-
-    /// Returns rows for everything that runs and the end of its output, none wider than `columns`.
-    pub(super) fn rows(&self, columns: usize, most: usize) -> Vec<Line> {
-        let mut rows = Vec::new();
-        for running in &self.running {
-            let row = match running.id.as_str() {
-                "" if !self.cells.is_empty() => {
-                    format!("{}  {}", running.line, steps_in_one_row(&self.cells))
-                }
-                _ => running.line.clone(),
-            };
-            rows.push(Line::plain_text(&cut(&visible(&row), columns)));
-            let lines: Vec<&str> = running.output.lines().collect();
-            let shown = lines.len().saturating_sub(COMMAND_LINES.min(most));
-            rows.extend(
-                lines[shown..]
-                    .iter()
-                    .map(|line| Line::plain_text(&cut(&visible(line), columns))),
-            );
-        }
-        rows
-    }
-
-    /// Takes the agent's own work; returns its final line when it has ended.
-    pub(super) fn on_activity(&mut self, activity: &Activity) -> Option<(String, Style)> {
-        if activity.denied {
-            self.remove(&activity.id);
-            return None;
-        }
-        let Some(line) = activity.summary_line() else {
-            let id = &activity.id;
-            match self.running.iter_mut().find(|running| running.id == *id) {
-                Some(running) => running.line = format!("⌛ {}", activity.title_with_locations()),
-                None => self.start(id.clone(), &activity.title_with_locations()),
-            }
-            return None;
-        };
-        self.remove(&activity.id);
-        let style = match activity.status {
-            WorkStatus::Failed => Color::Red.normal(),
-            _ => Style::new().dimmed(),
-        };
-        Some((line, style))
-    }
-
-    /// Takes the plan; returns false when it has not changed.
-    pub(super) fn set_plan(&mut self, steps: &[PlanStep]) -> bool {
-        let other = self.plan != steps;
-        if other {
-            self.plan = steps.to_vec();
-            self.plan_printed = false;
-        }
-        other
-    }
-
-    /// True while a step of the plan is not done.
-    pub(super) fn plan_is_open(&self) -> bool {
-        let open =
-            |step: &PlanStep| matches!(step.status, WorkStatus::Waiting | WorkStatus::Running);
-        self.plan.iter().any(open)
-    }
-
-    /// Returns the final lines of the plan once: a box for each step.
-    pub(super) fn take_plan(&mut self) -> Vec<(String, Style)> {
-        match std::mem::replace(&mut self.plan_printed, true) {
-            true => Vec::new(),
-            false => self.plan.iter().map(step_line).collect(),
-        }
-    }
-
-    /// Rows of the open plan; of a long one, those around the first step that is not done.
-    pub(super) fn plan_rows(&self, columns: usize) -> Vec<Line> {
-        if self.plan_printed || !self.plan_is_open() {
-            return Vec::new();
-        }
-        let done = |step: &PlanStep| step.status == WorkStatus::Done;
-        let at = self.plan.iter().take_while(|step| done(step)).count();
-        let from = at.saturating_sub(2);
-        let from = from.min(self.plan.len().saturating_sub(PLAN_STEPS));
-        let to = self.plan.len().min(from + PLAN_STEPS);
-        let mut rows = Rows::new(columns);
-        let left_out = |rows: &mut Rows, count: usize| {
-            if count > 0 {
-                let text = format!("… {}", counted(count, "more step"));
-                rows.text(0, &cut(&text, columns), Style::new().dimmed());
-            }
-        };
-        left_out(&mut rows, from);
-        for step in &self.plan[from..to] {
-            let (line, style) = step_line(step);
-            rows.text(0, &cut(&visible(&line), columns), style);
-        }
-        left_out(&mut rows, self.plan.len() - to);
-        rows.into_rows()
-    }
+    left_out(&mut rows, plan.len() - to);
+    rows.into_rows()
 }
 
 /// Steps side by side; of many, those around the running one.
@@ -205,7 +97,8 @@ fn steps_in_one_row(steps: &[PlanStep]) -> String {
     parts.join("  ")
 }
 
-fn step_line(step: &PlanStep) -> (String, Style) {
+/// A step behind a box.
+pub(super) fn step_line(step: &PlanStep) -> (String, Style) {
     let (mark, style) = match step.status {
         WorkStatus::Waiting => ("☐", Style::new()),
         WorkStatus::Running => ("▸", Style::new().bold()),
@@ -218,7 +111,8 @@ fn step_line(step: &PlanStep) -> (String, Style) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{ActivityKind, InputPart};
+    use crate::agent::{Activity, ActivityKind};
+    use crate::session::AnswerEvent;
 
     #[test]
     fn a_plan_is_one_block_until_nothing_is_left_to_do() {
@@ -230,28 +124,19 @@ mod tests {
             };
             all.iter().enumerate().map(step).collect()
         };
-        let mut progress = TurnProgress::default();
-        let rows = |progress: &TurnProgress| -> Vec<String> {
-            progress.plan_rows(20).iter().map(Line::plain).collect()
+        let rows = |all: &[WorkStatus]| -> Vec<String> {
+            let rows = plan_rows(&plan(all), 20);
+            rows.iter().map(Line::plain).collect()
         };
-        let stays = |progress: &mut TurnProgress| -> Vec<String> {
-            progress
-                .take_plan()
-                .into_iter()
-                .map(|(line, _)| line)
-                .collect()
-        };
-        assert!(progress.set_plan(&plan(&[Done, Running, Waiting, Failed])));
-        assert_eq!(rows(&progress), ["☑ 0", "▸ 1", "☐ 2", "✗ 3"]);
-        assert!(!progress.set_plan(&plan(&[Done, Running, Waiting, Failed])));
-        assert!(progress.set_plan(&plan(&[Done, Done])) && !progress.plan_is_open());
-        assert_eq!(rows(&progress), [""; 0]);
-        assert_eq!(stays(&mut progress), ["☑ 0", "☑ 1"]);
-        assert_eq!(stays(&mut progress), [""; 0]);
+        assert_eq!(
+            rows(&[Done, Running, Waiting, Failed]),
+            ["☑ 0", "▸ 1", "☐ 2", "✗ 3"]
+        );
+        assert!(is_open(&plan(&[Done, Waiting])) && is_open(&plan(&[Running])));
+        assert!(!is_open(&plan(&[Done, Failed])));
         let mut long = [Done; 20];
         long[15..].fill(Waiting);
-        progress.set_plan(&plan(&long));
-        let shown = rows(&progress);
+        let shown = rows(&long);
         assert_eq!((shown[0].as_str(), shown.len()), ("… 8 more steps", 13));
         assert_eq!(shown[12], "☐ 19");
     }
@@ -269,23 +154,19 @@ mod tests {
             };
             AnswerEvent::CellsProgress((0..count).map(step).collect())
         };
-        let mut progress = TurnProgress::default();
-        let row = |progress: &TurnProgress| progress.rows(80, 3).first().map(Line::plain);
-        let begin =
-            |progress: &mut TurnProgress| progress.start(String::new(), "run_cells(3 cells)");
-        begin(&mut progress);
-        progress.on_event(cells(1, 3));
+        let mut answer = Answer::default();
+        answer.apply(AnswerEvent::ToolStarted {
+            call: "run_cells(3 cells)".into(),
+        });
+        answer.apply(cells(1, 3));
+        let row = rows(&answer, 80, 3).first().map(Line::plain);
         let shown = "⌛ run_cells(3 cells)  ☑ c0  ▸ c1  ☐ c2";
-        assert_eq!(row(&progress).as_deref(), Some(shown));
-        assert_eq!(progress.tool_finished(true), None, "nothing more to say");
-        assert_eq!(row(&progress), None);
-        begin(&mut progress);
-        progress.on_event(cells(1, 3));
-        let said = progress.tool_finished(false);
+        assert_eq!(row.as_deref(), Some(shown));
+        let said = failed_cells(answer.cells());
         assert_eq!(said.as_deref(), Some("  ☑ c0  ✗ c1  ☐ c2"));
-        assert_eq!(progress.tool_finished(false), None, "a call of one cell");
-        progress.on_event(cells(6, 20));
-        let said = progress.tool_finished(false);
+        assert_eq!(failed_cells(&[]), None, "a call of one cell");
+        answer.apply(cells(6, 20));
+        let said = failed_cells(answer.cells());
         let many = "  ☑ 5 more  ☑ c5  ✗ c6  ☐ c7  ☐ c8  ☐ c9  … 10 more";
         assert_eq!(said.as_deref(), Some(many));
     }
@@ -297,27 +178,29 @@ mod tests {
             kind: ActivityKind::Mcp,
             title: "w.now()".into(),
             status: WorkStatus::Running,
-            content: vec![InputPart::Text("rain".into())],
+            content: Vec::new(),
             denied: false,
             locations: Vec::new(),
         };
-        let mut progress = TurnProgress::default();
-        let rows = |progress: &TurnProgress| -> Vec<String> {
-            progress.rows(20, 3).iter().map(Line::plain).collect()
+        let mut answer = Answer::default();
+        let rows = |answer: &Answer| -> Vec<String> {
+            rows(answer, 20, 3).iter().map(Line::plain).collect()
         };
-        progress.start("c".into(), "make");
-        progress.append_output("c", "1\n2\n3\n\x1b[4");
-        assert_eq!(progress.on_activity(&activity), None);
+        answer.apply(AnswerEvent::CommandStarted {
+            id: "c".into(),
+            command: "make".into(),
+        });
+        answer.apply(AnswerEvent::CommandOutput {
+            id: "c".into(),
+            delta: format!("{}\n1\n2\n3\n\x1b[4", "é".repeat(COMMAND_TAIL)),
+        });
+        answer.apply(AnswerEvent::Worked(activity.clone()));
         activity.title = "w.now('Oslo')".into();
-        assert_eq!(progress.on_activity(&activity), None);
-        assert_eq!(
-            rows(&progress),
-            ["⌛ make", "2", "3", "^[[4", "⌛ w.now('Oslo')"]
-        );
+        answer.apply(AnswerEvent::Worked(activity.clone()));
+        let expected = ["⌛ make", "2", "3", "^[[4", "⌛ w.now('Oslo')"];
+        assert_eq!(rows(&answer), expected);
         activity.status = WorkStatus::Done;
-        let (line, _) = progress.on_activity(&activity).expect("a line");
-        assert_eq!(line, "🔧 w.now('Oslo') => rain");
-        progress.remove("c");
-        assert!(progress.is_idle());
+        answer.apply(AnswerEvent::Worked(activity));
+        assert_eq!(rows(&answer), expected[..4]);
     }
 }

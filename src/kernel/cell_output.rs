@@ -12,14 +12,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::answer::Answer;
+use super::answer;
 use super::event_mapper::Out;
 use super::messages;
 use super::stream_buffer::StreamBuffer;
 use crate::jupyter::{ClientRequest, KernelServer, unique_id};
 use crate::output::MimeBundle;
 use crate::runtime::{CommMessage, DisplayData, OutputStream};
-use crate::session::AnswerEvent;
+use crate::session::{Answer, AnswerEvent};
 
 /// Time between two states of an answer, since front-ends redraw the whole answer for each.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(80);
@@ -41,11 +41,20 @@ impl Throttle {
     }
 }
 
-/// An answer that was ended by other output while commands or tools of it still run.
-struct EarlierAnswer {
-    display: String,
+/// An answer and its display.
+#[derive(Default)]
+struct ShownAnswer {
     answer: Answer,
+    /// The id of the display; `None`: there is none yet.
+    display: Option<String>,
+    /// The answer has content that was not sent.
     changed: bool,
+}
+
+impl ShownAnswer {
+    fn apply(&mut self, event: AnswerEvent) {
+        self.changed |= self.answer.apply(event);
+    }
 }
 
 pub(super) struct CellOutput {
@@ -58,12 +67,9 @@ pub(super) struct CellOutput {
     /// Publishing is stopped for now.
     muted: bool,
     printed: StreamBuffer,
-    answer: Answer,
-    /// The id of the answer's display; `None`: there is none yet.
-    display: Option<String>,
-    /// The answer has content that was not sent.
-    changed: bool,
-    earlier: Vec<EarlierAnswer>,
+    current: ShownAnswer,
+    /// Answers that were ended by other output while commands or tools of them still run.
+    earlier: Vec<ShownAnswer>,
     throttle: Throttle,
     answer_text: String,
     /// The id of the display of the cell's progress.
@@ -84,9 +90,7 @@ impl CellOutput {
             is_console,
             muted: false,
             printed: StreamBuffer::default(),
-            answer: Answer::default(),
-            display: None,
-            changed: false,
+            current: ShownAnswer::default(),
             earlier: Vec::new(),
             throttle: Throttle::default(),
             answer_text: String::new(),
@@ -160,7 +164,8 @@ impl CellOutput {
 
     fn answer_due(&self) -> Option<Instant> {
         let at = self.throttle.due(Instant::now());
-        let changed = self.changed || self.earlier.iter().any(|earlier| earlier.changed);
+        let mut all = self.earlier.iter().chain([&self.current]);
+        let changed = all.any(|shown| shown.changed);
         changed.then_some(at)
     }
 
@@ -200,23 +205,19 @@ impl CellOutput {
 
     /// Sends the current state of the answers that have changed.
     async fn publish_answer(&mut self) {
-        for earlier in self.earlier.iter().filter(|earlier| earlier.changed) {
+        for at in 0..=self.earlier.len() {
+            let shown = self.earlier.get_mut(at).unwrap_or(&mut self.current);
+            if !std::mem::take(&mut shown.changed) || self.is_console {
+                continue;
+            }
+            let is_new = shown.display.is_none();
+            let id = shown.display.get_or_insert_with(unique_id).clone();
+            let forms = answer_forms(&shown.answer);
             self.throttle.sent(Instant::now());
-            let shown = answer_forms(&earlier.answer);
-            self.show(false, &earlier.display, shown).await;
+            self.show(is_new, &id, forms).await;
         }
         self.earlier
-            .retain(|earlier| earlier.answer.is_unfinished());
-        self.earlier
-            .iter_mut()
-            .for_each(|earlier| earlier.changed = false);
-        if !std::mem::take(&mut self.changed) || self.is_console {
-            return;
-        }
-        self.throttle.sent(Instant::now());
-        let is_new = self.display.is_none();
-        let id = self.display.get_or_insert_with(unique_id).clone();
-        self.show(is_new, &id, answer_forms(&self.answer)).await;
+            .retain(|earlier| earlier.answer.running().next().is_some());
     }
 
     /// Shows the progress of a cell in place of the progress before.
@@ -241,16 +242,10 @@ impl CellOutput {
     /// Ends the answer so far: later output stands below it.
     async fn end_answer(&mut self) {
         self.publish_answer().await;
-        let answer = std::mem::take(&mut self.answer);
-        let text = answer.text();
-        if let Some(display) = self.display.take()
-            && answer.is_unfinished()
-        {
-            self.earlier.push(EarlierAnswer {
-                display,
-                answer,
-                changed: false,
-            });
+        let ended = std::mem::take(&mut self.current);
+        let text = ended.answer.text();
+        if ended.display.is_some() && ended.answer.running().next().is_some() {
+            self.earlier.push(ended);
         }
         if !text.is_empty() && self.is_console {
             self.write(OutputStream::Stdout, b"\n").await;
@@ -274,12 +269,11 @@ impl CellOutput {
             AnswerEvent::Picture(url) => self.picture(&url).await,
             event if self.is_console => self.print_answer(event).await,
             event => {
-                let expects = |earlier: &&mut EarlierAnswer| earlier.answer.expects(&event);
-                match self.earlier.iter_mut().rev().find(expects) {
-                    Some(earlier) if !self.answer.expects(&event) => {
-                        earlier.changed |= earlier.answer.on(event);
-                    }
-                    _ => self.changed |= self.answer.on(event),
+                let expects = |shown: &&mut ShownAnswer| shown.answer.expects(&event);
+                let earlier = self.earlier.iter_mut().rev().find(expects);
+                match earlier.filter(|_| !self.current.answer.expects(&event)) {
+                    Some(earlier) => earlier.apply(event),
+                    None => self.current.apply(event),
                 }
             }
         }
@@ -301,7 +295,7 @@ impl CellOutput {
     }
 
     async fn flush_before_answer(&mut self) {
-        if !self.is_console && self.answer.is_empty() {
+        if !self.is_console && self.current.answer.blocks().is_empty() {
             self.flush().await;
         }
     }
@@ -311,8 +305,7 @@ impl CellOutput {
         let line = match event {
             AnswerEvent::Text { message, delta } => {
                 self.write(OutputStream::Stdout, delta.as_bytes()).await;
-                self.answer.on(AnswerEvent::Text { message, delta });
-                self.changed = true;
+                self.current.apply(AnswerEvent::Text { message, delta });
                 return;
             }
             AnswerEvent::ToolRan { line, .. } => line,
@@ -340,7 +333,7 @@ impl CellOutput {
     }
 
     pub(super) fn has_answer(&self) -> bool {
-        !self.answer_text.is_empty() || !self.answer.is_empty()
+        !self.answer_text.is_empty() || !self.current.answer.blocks().is_empty()
     }
 
     pub(super) async fn finish(&mut self) {
@@ -351,7 +344,7 @@ impl CellOutput {
 }
 
 fn answer_forms(answer: &Answer) -> Value {
-    json!({"text/markdown": answer.markdown(), "text/plain": answer.plain()})
+    json!({"text/markdown": answer::markdown(answer), "text/plain": answer::plain(answer)})
 }
 
 #[cfg(test)]

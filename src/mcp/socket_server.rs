@@ -66,7 +66,7 @@ impl SocketServer {
         on_failure: impl FnOnce(Report) + Send + 'static,
     ) -> SocketServer {
         let (socket, key) = files(folder, std::process::id());
-        let door = SocketServer {
+        let socket_server = SocketServer {
             socket: socket.clone(),
         };
         let folder = folder.to_owned();
@@ -89,7 +89,7 @@ impl SocketServer {
                     continue;
                 };
                 let server = Arc::clone(&server);
-                let named = std::thread::Builder::new().name("mcp guest".into());
+                let named = std::thread::Builder::new().name("mcp client".into());
                 // Without a thread the connection is closed.
                 drop(named.spawn(move || server.accept(client)));
             }
@@ -97,10 +97,10 @@ impl SocketServer {
         // Without a thread no client can attach; clients find no shell.
         drop(
             std::thread::Builder::new()
-                .name("mcp door".into())
+                .name("mcp listener".into())
                 .spawn(listen),
         );
-        door
+        socket_server
     }
 }
 

@@ -1,19 +1,38 @@
-//! What a step of the session may read besides its state: the clock, the runtime, the outputs, what does not change.
+//! What a step of the session may read besides its state: the clock, the peers, the record, what does not change.
 
+use std::cell::{RefCell, RefMut};
 use std::time::{Instant, SystemTime};
 
-use crate::agent::AgentCapabilities;
+use crate::agent::Agent;
 use crate::deps::SessionDeps;
+use crate::external_calls::CallHost;
 use crate::outputs::Outputs;
-use crate::runtimes::RuntimePeer;
+use crate::peers::AgentPeer;
+use crate::record::RecordHandle;
+use crate::runtimes::{RuntimePeer, Runtimes};
+use crate::workbook::Workbook;
 
 pub(super) struct StepContext<'a> {
     pub now: Instant,
     pub at: SystemTime,
-    /// The user's runtime.
-    pub user: &'a RuntimePeer,
+    pub runtimes: &'a Runtimes,
     pub outputs: &'a Outputs,
+    pub record: &'a RecordHandle,
+    pub workbook: &'a Workbook,
     pub deps: &'a SessionDeps,
-    /// Connects the agent, if it is not connected yet.
-    pub agent: &'a dyn Fn() -> AgentCapabilities,
+    /// The front-end that shows external calls.
+    pub host: &'a CallHost,
+    pub agent: &'a RefCell<AgentPeer>,
+}
+
+impl StepContext<'_> {
+    /// Returns the user's runtime.
+    pub(super) fn user(&self) -> &RuntimePeer {
+        &self.runtimes.user
+    }
+
+    /// Returns the agent, to be asked; connects it first if needed.
+    pub(super) fn agent(&self) -> RefMut<'_, dyn Agent> {
+        RefMut::map(self.agent.borrow_mut(), AgentPeer::get)
+    }
 }

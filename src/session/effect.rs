@@ -1,7 +1,7 @@
 //! What the machines of a session want done ([`Effect`]) and what they hear of each other ([`Event`]), as values.
 //!
 //! What one machine wants of another is an event of the queue, never a call: [`Effect::Raise`]. The futures that a
-//! command waits for return effects, too, and hold nothing of the session.
+//! command waits for return effects, too, and hold nothing of the session. What handles want is an event as well.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -10,32 +10,42 @@ use std::pin::Pin;
 use serde_json::Value;
 
 use crate::Submission;
-use crate::agent::{AgentReply, ToolCall, TurnId, TurnRequest, Usage};
+use crate::agent::{
+    AgentEvent, AgentReply, ConsultReply, FileChange, ToolCall, ToolSpec, TurnId, TurnRequest,
+    Usage,
+};
 use crate::approvals::ApprovalRequester;
+use crate::attachments::Attachments;
 use crate::cell::CellOrigin;
 use crate::dialog::Dialog;
 use crate::editor::EditorRequest;
 use crate::events::{Notice, SessionEvent};
+use crate::external_calls::ExternalCall;
 use crate::ids::{CallId, JobId, ToolCaller};
+use crate::kernels::{CheckedDirectory, KernelPlacement, KernelRequest};
+use crate::markdown::Background;
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
-use crate::peers::RuntimeRequester;
+use crate::peers::{ConnectAgent, RuntimeRequester};
 use crate::prompt::PromptEvent;
 use crate::question::{QuestionSubject, Reply};
 use crate::record::{
     CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
-    SessionTail, SwitchedSession,
+    SessionStart, SessionTail, SwitchedSession,
 };
 use crate::replay::{Replay, ReplayPurpose};
 use crate::run::RunSender;
 use crate::runtime::{
-    Execute, HostRequest, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, SavedVariables,
+    Execute, HostRequest, InputReply, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest,
+    SavedVariables,
 };
 use crate::runtimes::RuntimeRole;
+use crate::submission::QueuedJob;
+use crate::text::report::Report;
 use crate::tool_return::ToolReturn;
-use crate::tools::ToolEvent;
+use crate::tools::{NotebookJobResult, SeenFiles, Skills, ToolEvent};
 use crate::undo::UndoRequest;
-use crate::workbook::{EditedCell, OpenWorkbook};
+use crate::workbook::{EditedCell, ExecutedCell, OpenWorkbook};
 
 #[derive(Debug)]
 pub(crate) enum To {
@@ -62,19 +72,28 @@ pub(crate) enum Effect {
     },
     /// Something may have changed that decides which tools there are.
     ToolsChanged,
-    /// Run a cell of this job; [`Event::Submitted`] follows.
+    /// Run the effects of the job that waits, once they are known: [`Event::WaitOver`].
+    Await(JobId, EffectsFuture),
+    /// Run effects outside of the queue, once they are known: [`Event::EffectsReady`].
+    Spawn(EffectsFuture),
+    /// Run code; [`Event::Submitted`] follows.
     Execute {
-        job: JobId,
+        starter: CodeStarter,
         role: RuntimeRole,
         request: Box<RuntimeRequest>,
     },
+    /// Start the user's interpreter before it is needed.
+    StartRuntime,
+    /// Kill the interpreter, if one runs, and start one; where that cannot be done, a notice says so.
+    RestartRuntime(To),
+    /// A request without a reply.
+    Notify(RuntimeRole, RuntimeRequest),
+    /// Answer the `input()` of the code that asked last.
+    ReplyInput(u64, InputReply),
     /// Ask the user's runtime; [`Event::RuntimeReplied`] or its own reply follows.
     AskRuntime(RuntimeRequest, RuntimeRequester),
-    /// Give the user's code the last prompt and its answer.
-    PublishExchange {
-        prompt: String,
-        response: String,
-    },
+    /// Give the user's code the last prompt and its answer, or take them away.
+    PublishExchange(Option<(String, String)>),
     /// [`Event::TurnStarted`] follows.
     StartTurn(JobId, Box<TurnRequest>),
     ReplyToAgent(TurnId, AgentReply),
@@ -82,12 +101,49 @@ pub(crate) enum Effect {
     /// Interrupt the code that runs there; where that cannot be done, a notice says so.
     Interrupt {
         role: RuntimeRole,
+        to: Option<To>,
+    },
+    /// Kill the interpreter there; where that cannot be done, a notice says so.
+    Kill {
+        role: RuntimeRole,
+        over_time: bool,
         to: To,
     },
     /// The user's interpreter is another process now.
     InterpreterMoved,
+    /// The user's interpreter follows the shell to this directory.
+    FollowShell(PathBuf),
+    /// The user's own code has changed the directory.
+    DirectoryChanged,
+    KeepCheckpoints(u32),
+    /// Number the cells of the user's interpreter in the session with this index.
+    NumberIn(u32),
+    ReplaceAgent(ConnectAgent),
+    StartKernel(u32, KernelRequest),
+    EndKernels(Vec<u32>),
+    /// End these kernels to make room for another one: [`Event::KernelsEvicted`] follows.
+    EvictKernels {
+        ends: Vec<u32>,
+        number: u32,
+        request: KernelRequest,
+    },
+    /// The record has the session's number.
+    RecordOpened(Result<SessionStart, Report>),
+    /// Keep long outputs for another session.
+    ChangeSession(SessionStart),
     OpenNotebook(Box<OpenWorkbook>),
+    CloseNotebook(To),
     EditCell(EditedCell),
+    /// Write an ended cell into the open notebook; failures are reported on its stream.
+    WriteCell(Box<ExecutedCell>, RuntimeRole, RunSender),
+}
+
+/// Who runs code, and hears of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CodeStarter {
+    Job(JobId),
+    /// The tool of the turn.
+    Tool,
 }
 
 pub(crate) enum RecordWrite {
@@ -102,6 +158,7 @@ pub(crate) enum RecordWrite {
     },
     /// A text for the editor's history only.
     Recall(String),
+    Rename(String),
     ShellExit {
         line: u32,
         exit: i32,
@@ -159,8 +216,56 @@ pub(crate) struct RecordedOutput {
 }
 
 pub(crate) enum Event {
+    Input(Submission, RunSender),
+    Queued(QueuedJob, RunSender),
+    ExternalCall(ExternalCall, RunSender),
+    /// The caller no longer wants the result of its external call.
+    CallLeft(u64),
+    /// The user's functions were looked up.
+    FunctionsFound(Vec<ToolSpec>),
     /// The user stops what is active.
     Interrupted,
+    /// The user skips the step of a replay.
+    Skipped,
+    /// The user answered the question with this number.
+    Answered(u64, Reply),
+    /// The user answered an `input()`.
+    InputAnswered(u64, InputReply),
+    RestartWanted,
+    KillWanted(RuntimeRole),
+    OnBackground(Background),
+    /// Report which names of the record's cells the interpreter lacks.
+    NamesWanted,
+    /// The record is open, or cannot be.
+    Started(Result<SessionStart, Report>, Option<RecordedThread>),
+    SkillsFound(Box<Skills>),
+    /// The time has come that a machine waits for.
+    DeadlineReached,
+    KernelsDue,
+    /// The session ends: the active turn no longer waits for its code.
+    Closing,
+    Runtime(RuntimeRole, RuntimeEvent),
+    Agent(AgentEvent),
+    /// The wait of this job is over.
+    WaitOver(JobId, Vec<Effect>),
+    /// Effects from outside of the queue.
+    EffectsReady(Vec<Effect>),
+    /// The record was read for this prompt, and the files that it names.
+    RecordRead(JobId, Box<Dialog>, Attachments),
+    /// The directory that a call wants a kernel in was checked.
+    DirectoryChecked(CallId, KernelPlacement, CheckedDirectory),
+    /// Kernels were ended so that this one can be started.
+    KernelsEvicted(u32, KernelRequest),
+    NotebookDone(
+        CallId,
+        Box<(NotebookJobResult, SeenFiles, Option<FileChange>)>,
+    ),
+    /// The agent answered its own code.
+    Consulted(u64, ConsultReply),
+    /// Offer the variables that were kept, then report missing names.
+    RestoreVariables(RunSender),
+    /// Begin a tool, whether or not the turn offers it.
+    BeginTool(ToolCaller, ToolCall),
     /// The user stopped the active call.
     CallStopped,
     /// The user stopped waiting for a command; no job is active.
@@ -178,8 +283,8 @@ pub(crate) enum Event {
     TurnOver,
     /// The active prompt is over.
     JobOver,
-    /// The runtime has the cell of this job.
-    Submitted(JobId, RequestId),
+    /// The runtime has the code as this request.
+    Submitted(CodeStarter, RequestId),
     RuntimeReplied(RuntimeRequester, RuntimeReply),
     /// The agent calls a tool that its turn offers.
     ToolCalled(ToolCall),
@@ -281,8 +386,11 @@ impl Effect {
             | Effect::RequestEditor(to, _)
             | Effect::SaveOutputs(to)
             | Effect::LogExchange { to, .. }
-            | Effect::Interrupt { to, .. }
+            | Effect::Kill { to, .. }
+            | Effect::RestartRuntime(to)
+            | Effect::CloseNotebook(to)
             | Effect::Raise(Event::Found(_, to)) => Some(to),
+            Effect::Interrupt { to, .. } => to.as_mut(),
             _ => None,
         }
     }

@@ -11,22 +11,22 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
 use super::editor::{EditorRequestSender, EditorRequests};
-use super::effect::Effect;
+use super::effect::Event;
 use super::events::Notice;
 use super::external_calls::{Caller, ExternalCall, IncomingCalls, PendingCall, Toolset};
-use super::ids::{CallId, JobId};
 use super::runtimes::{KillHandle, RuntimeRole};
+use super::submission::QueuedJob;
 use super::suggest::{Draft, OnSuggestion, PendingSuggestion, SuggestionRequest};
 use super::{
-    LastExchange, LoadRequest, Replay, Reply, Run, SessionEnd, SessionSnapshot, Skills, Submission,
-    external_calls, kernels, run, tools,
+    LastExchange, LoadRequest, Replay, Reply, Run, SessionEnd, SessionSnapshot, Submission,
+    external_calls, run,
 };
-use crate::agent::{ConsultReply, FileChange, ToolCall, ToolSpec};
+use crate::agent::ToolCall;
 use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::markdown::Background;
-use crate::record::{RecordedThread, SessionRow, SessionStart, SessionTail};
-use crate::runtime::{CellTerminal, InputReply, RecordLocation, RuntimeReply, RuntimeRequest};
+use crate::record::{SessionRow, SessionStart, SessionTail};
+use crate::runtime::{CellTerminal, InputReply, RuntimeReply, RuntimeRequest};
 use crate::text::report::Report;
 
 /// Interval at which a front-end calls back while it waits for the end of its session.
@@ -57,46 +57,9 @@ impl Shared {
     }
 }
 
-/// Requests of a handle, and reports of the loop's own tasks.
+/// What the loop gets: from handles, and from its own tasks.
 pub(super) enum Command {
-    Submit(Submission, run::RunSender),
-    Replay(Replay, run::RunSender),
-    Load(LoadRequest, run::RunSender),
-    SetUp(run::RunSender),
-    RestoreVariables(run::RunSender),
-    Call(ExternalCall, run::RunSender),
-    StopCall(u64),
-    /// The user's functions were looked up.
-    FunctionsAre(Vec<ToolSpec>),
-    Interrupt,
-    Restart,
-    Kill(RuntimeRole),
-    SkipStep,
-    ReplyInput(u64, InputReply),
-    Answer(u64, Reply),
-    OnBackground(Background),
-    FindMissingNames,
-    Started(Result<SessionStart, Report>, Option<RecordedThread>),
-    RecordRead(JobId, Box<Dialog>, crate::attachments::Attachments),
-    SkillsFound(Box<Skills>),
-    SkillRead(CallId, Result<Box<crate::skills::Activation>, String>),
-    /// The directory that a call wants a kernel in was checked.
-    DirectoryChecked(CallId, kernels::KernelPlacement, kernels::CheckedDirectory),
-    /// Kernels were ended so that this one can be started.
-    KernelsEvicted(u32, kernels::KernelRequest),
-    NotebookDone(
-        CallId,
-        Box<(
-            tools::NotebookJobResult,
-            tools::SeenFiles,
-            Option<FileChange>,
-        )>,
-    ),
-    EffectsReady(JobId, Vec<Effect>),
-    /// Effects that run outside of the queue.
-    RunEffects(Vec<Effect>, run::RunSender),
-    /// The agent answered its own code.
-    Consulted(u64, ConsultReply),
+    Event(Box<Event>),
     Query(Query),
     /// Ends the session; with `tells`, reports slow steps meanwhile.
     Close {
@@ -107,9 +70,8 @@ pub(super) enum Command {
 
 /// A question that changes nothing in the session.
 pub(super) enum Query {
-    ReplyRecord(u64, Option<RecordLocation>),
     LastExchange(oneshot::Sender<Option<LastExchange>>),
-    Ask(RuntimeRequest, oneshot::Sender<RuntimeReply>),
+    Ask(Box<RuntimeRequest>, oneshot::Sender<RuntimeReply>),
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmShell(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
@@ -128,6 +90,12 @@ pub(super) enum Query {
     SuggestFrom(Box<Dialog>, Box<SuggestionRequest>),
     Tools(oneshot::Sender<Toolset>),
     ToolsIn(Box<Dialog>, oneshot::Sender<Toolset>),
+}
+
+impl From<Event> for Command {
+    fn from(event: Event) -> Self {
+        Command::Event(Box::new(event))
+    }
 }
 
 impl From<Query> for Command {
@@ -156,11 +124,20 @@ impl SessionHandle {
         (handle, shared)
     }
 
-    /// Sends a command whose events arrive on the returned run; the run ends at once when the loop has ended.
-    fn run(&self, command: impl FnOnce(run::RunSender) -> Command) -> Run {
+    /// Sends an event whose own events arrive on the returned run; the run ends at once when the loop has ended.
+    fn run(&self, event: impl FnOnce(run::RunSender) -> Event) -> Run {
         let (sender, run) = run::stream();
-        let _ = self.commands.send(command(sender));
+        self.raise(event(sender));
         run
+    }
+
+    fn enqueue(&self, job: QueuedJob) -> Run {
+        self.run(|out| Event::Queued(job, out))
+    }
+
+    fn raise(&self, event: Event) {
+        // Fails when the session has ended.
+        let _ = self.commands.send(event.into());
     }
 
     fn query(&self, query: Query) {
@@ -177,28 +154,28 @@ impl SessionHandle {
 
     /// Submits an input; its events arrive on the returned run.
     pub fn submit(&self, submission: Submission) -> Run {
-        self.run(|out| Command::Submit(submission, out))
+        self.run(|out| Event::Input(submission, out))
     }
 
     /// Submits a replay, queued like an input; its events arrive on the returned run.
     pub fn replay(&self, replay: Replay) -> Run {
-        self.run(|out| Command::Replay(replay, out))
+        self.enqueue(QueuedJob::Replay(replay))
     }
 
     /// Submits a file to run, queued like an input; the file is read when its turn comes.
     pub fn load(&self, loading: LoadRequest) -> Run {
-        self.run(|out| Command::Load(loading, out))
+        self.enqueue(QueuedJob::Load(loading))
     }
 
     /// Runs the start-up files, queued like an input.
     pub fn run_startup(&self) -> Run {
-        self.run(Command::SetUp)
+        self.enqueue(QueuedJob::SetUp)
     }
 
     /// Offers the variables that were kept when the session ended, where there are any, then reports missing names
     /// as [`SessionHandle::find_missing_names`] does.
     pub fn restore_variables(&self) -> Run {
-        self.run(Command::RestoreVariables)
+        self.enqueue(QueuedJob::RestoreVariables)
     }
 
     /// Directs the requests that only an editor can serve to the latest caller; without one, the session prints the
@@ -213,13 +190,13 @@ impl SessionHandle {
         let (sender, run) = run::stream();
         let id = self.shared.calls.fetch_add(1, Ordering::Relaxed);
         let call = ExternalCall { id, call, caller };
-        let _ = self.commands.send(Command::Call(call, sender));
+        self.raise(Event::ExternalCall(call, sender));
         PendingCall { id, run }
     }
 
     /// Stops a call, running or queued; its run still ends.
     pub fn stop_call(&self, id: u64) {
-        let _ = self.commands.send(Command::StopCall(id));
+        self.raise(Event::CallLeft(id));
     }
 
     /// Directs external calls to the latest caller of this method, which shows them; without one, the callers get
@@ -248,12 +225,12 @@ impl SessionHandle {
 
     /// Restarts the interpreter, or starts one that does not run; its variables are lost.
     pub fn restart(&self) {
-        let _ = self.commands.send(Command::Restart);
+        self.raise(Event::RestartWanted);
     }
 
     /// Skips the running cell of the replay and goes on with the next step.
     pub fn skip_step(&self) {
-        let _ = self.commands.send(Command::SkipStep);
+        self.raise(Event::Skipped);
     }
 
     /// Returns the number that the next input takes.
@@ -285,7 +262,7 @@ impl SessionHandle {
     /// Looks up which names of an earlier session the interpreter lacks; reports them in the background, with how
     /// they come back.
     pub fn find_missing_names(&self) {
-        let _ = self.commands.send(Command::FindMissingNames);
+        self.raise(Event::NamesWanted);
     }
 
     /// Returns the sessions of this directory (else of its git root), or all of them; newest first.
@@ -296,7 +273,7 @@ impl SessionHandle {
 
     /// Interrupts the running cell or turn.
     pub fn interrupt(&self) {
-        let _ = self.commands.send(Command::Interrupt);
+        self.raise(Event::Interrupted);
     }
 
     /// Kills the interpreter; its variables are lost.
@@ -319,24 +296,24 @@ impl SessionHandle {
         match killer {
             Some(killer) => killer.kill(),
             // The loop reports why not.
-            None => drop(self.commands.send(Command::Kill(RuntimeRole::User))),
+            None => self.raise(Event::KillWanted(RuntimeRole::User)),
         }
     }
 
     /// Kills what blocks the shell: first the foreground job; the shell itself, with its variables, when there is
     /// no job or that has not helped.
     pub fn kill_shell(&self) {
-        let _ = self.commands.send(Command::Kill(RuntimeRole::Shell));
+        self.raise(Event::KillWanted(RuntimeRole::Shell));
     }
 
     /// Answers a cell that asked for input.
     pub fn reply_input(&self, call: u64, reply: InputReply) {
-        let _ = self.commands.send(Command::ReplyInput(call, reply));
+        self.raise(Event::InputAnswered(call, reply));
     }
 
     /// Answers a [`Question`](super::Question); an answer to one that is over is ignored.
     pub fn answer(&self, question: u64, reply: Reply) {
-        let _ = self.commands.send(Command::Answer(question, reply));
+        self.raise(Event::Answered(question, reply));
     }
 
     /// Returns the newest exchange of the conversation.
@@ -372,7 +349,7 @@ impl SessionHandle {
 
     /// Sets the terminal's background: the theme for code follows it unless the user has chosen one.
     pub fn on_background(&self, background: Background) {
-        let _ = self.commands.send(Command::OnBackground(background));
+        self.raise(Event::OnBackground(background));
     }
 
     /// Returns the interpreter's directory and the skills.
@@ -388,7 +365,7 @@ impl SessionHandle {
     /// Sends the runtime a request that is not a cell; the receiver fails when no answer can come any more.
     pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
         let (answer, answered) = oneshot::channel();
-        self.query(Query::Ask(request, answer));
+        self.query(Query::Ask(Box::new(request), answer));
         answered
     }
 

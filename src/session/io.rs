@@ -6,24 +6,27 @@ use std::time::{Instant, SystemTime};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::context::StepContext;
 use crate::deps::SessionDeps;
 use crate::effect::{Effect, Event, RecordWrite, RecordedOutput, To};
 use crate::exact_log;
 use crate::handle::{Command, Shared};
+use crate::input::shell_cell;
 use crate::outputs::Outputs;
 use crate::peers::{AgentPeer, RuntimeRequester};
 use crate::queue::EventQueue;
 use crate::record::{PromptStart, RecordHandle, RecordedOutcome, SessionStart, TurnKey};
-use crate::runtime::{RuntimeReply, RuntimeRequest};
-use crate::runtimes::{RuntimePeer, Runtimes};
+use crate::runtime::{RuntimeEvent, RuntimeReply, RuntimeRequest};
+use crate::runtimes::{RuntimePeer, RuntimeRole, Runtimes};
 use crate::text::report::Report;
 use crate::workbook::Workbook;
 
 pub(super) struct SessionIo {
     pub(super) runtimes: Runtimes,
-    pub(super) agent: AgentPeer,
+    /// Asked by steps, too, which only read.
+    pub(super) agent: RefCell<AgentPeer>,
     pub(super) record: RecordHandle,
     /// The row of the exchange in progress.
     pub(super) turn: Option<TurnKey>,
@@ -59,16 +62,58 @@ impl SessionIo {
     }
 
     /// Lends a step what it may read.
-    pub(super) fn with_context<T>(&mut self, step: impl FnOnce(&StepContext<'_>) -> T) -> T {
-        let agent = RefCell::new(&mut self.agent);
-        step(&StepContext {
+    pub(super) fn context(&self) -> StepContext<'_> {
+        StepContext {
             now: Instant::now(),
             at: SystemTime::now(),
-            user: &self.runtimes.user,
+            runtimes: &self.runtimes,
             outputs: &self.outputs,
+            record: &self.record,
+            workbook: &self.workbook,
             deps: &self.deps,
-            agent: &|| agent.borrow_mut().get().capabilities(),
-        })
+            host: &self.shared.host,
+            agent: &self.agent,
+        }
+    }
+
+    /// Takes what an event of a runtime says about the runtime itself; `None` for an answer that nobody awaits.
+    pub(super) fn hear(&mut self, role: RuntimeRole, event: RuntimeEvent) -> Option<Event> {
+        if let RuntimeEvent::Replied { id, answer } = event {
+            let requester = self.runtimes.of(role)?.take_requester(id)?;
+            return Some(Event::RuntimeReplied(requester, answer));
+        }
+        let event = self.runtimes.hear(role, event);
+        if let (RuntimeRole::User, RuntimeEvent::Ready(_)) = (role, &event) {
+            let language = self.runtimes.user.able().language.clone();
+            self.shared.set_language(language);
+        }
+        Some(Event::Runtime(role, event))
+    }
+
+    /// Sends the event to the loop when it comes, unless the session has ended.
+    fn send_later(&self, event: impl Future<Output = Event> + Send + 'static) {
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move { inbox.send(event.await.into()) });
+    }
+
+    fn on_record_opened(&mut self, start: Result<SessionStart, Report>) {
+        if let Ok(start) = &start {
+            self.outputs.settle(start);
+            self.runtimes.know(&self.outputs.told_to_cells(start));
+        }
+        for waiting in self.awaiting_start.drain(..) {
+            // Fails when the caller has gone.
+            let _ = waiting.send(start.clone());
+        }
+    }
+
+    /// Ends these kernels of the agent on other threads: an interpreter may take two seconds to exit.
+    fn end_kernels(&mut self, numbers: Vec<u32>) -> Vec<JoinHandle<()>> {
+        let ended = |number| {
+            let runtime = self.runtimes.remove(number)?;
+            Some(tokio::task::spawn_blocking(move || drop(runtime)))
+        };
+        numbers.into_iter().filter_map(ended).collect()
     }
 
     /// Carries out an effect whose streams are bound.
@@ -86,9 +131,32 @@ impl SessionIo {
                 to: To::Run(out),
             } => exact_log::append(self.deps.exact_log.clone(), session, &sent, &stored, out),
             Effect::ToolsChanged => self.shared.changes.send_modify(|changes| *changes += 1),
-            Effect::Execute { job, role, request } => {
+            Effect::Await(job, wait) => {
+                self.send_later(async move { Event::WaitOver(job, wait.await) });
+            }
+            Effect::Spawn(wait) => self.send_later(async { Event::EffectsReady(wait.await) }),
+            Effect::Execute {
+                starter,
+                role,
+                request,
+            } => {
                 if let Some(runtime) = self.runtimes.of(role) {
-                    queue.raise(Event::Submitted(job, runtime.run(*request)));
+                    queue.raise(Event::Submitted(starter, runtime.run(*request)));
+                }
+            }
+            Effect::StartRuntime => drop(self.runtimes.user.get()),
+            Effect::RestartRuntime(To::Run(out)) => {
+                let told = self.runtimes.user.restart();
+                told.into_iter().for_each(|notice| out.send(notice));
+            }
+            Effect::Notify(role, request) => {
+                if let Some(runtime) = self.runtimes.of(role) {
+                    runtime.notify(request);
+                }
+            }
+            Effect::ReplyInput(call, reply) => {
+                if let Some(runtime) = self.runtimes.asking() {
+                    runtime.notify(RuntimeRequest::ReplyInput { call, reply });
                 }
             }
             Effect::AskRuntime(request, requester) => {
@@ -96,29 +164,86 @@ impl SessionIo {
                     queue.raise(Event::RuntimeReplied(requester, refused));
                 }
             }
-            Effect::PublishExchange { prompt, response } => {
-                self.runtimes
-                    .user
-                    .set_last_exchange(Some((prompt, response)));
-            }
+            Effect::PublishExchange(exchange) => self.runtimes.user.set_last_exchange(exchange),
             Effect::StartTurn(job, request) => {
-                let turn = self.agent.get().start(*request);
+                let turn = self.agent.get_mut().get().start(*request);
                 queue.raise(Event::TurnStarted(job, turn));
             }
-            Effect::ReplyToAgent(turn, reply) => self.agent.get().reply(turn, reply),
-            Effect::CancelTurn(turn) => self.agent.get().cancel(turn),
+            Effect::ReplyToAgent(turn, reply) => self.agent.get_mut().get().reply(turn, reply),
+            Effect::CancelTurn(turn) => self.agent.get_mut().get().cancel(turn),
             Effect::Interrupt { role, to } => {
                 let told = self.runtimes.of(role).and_then(RuntimePeer::interrupt);
-                if let (Some(notice), To::Run(out)) = (told, to) {
+                if let (Some(notice), Some(To::Run(out))) = (told, to) {
                     out.send(notice);
                 }
             }
+            Effect::Kill {
+                role,
+                over_time,
+                to: To::Run(out),
+            } => {
+                let told = self.runtimes.of(role).and_then(match over_time {
+                    true => RuntimePeer::kill_over_time,
+                    false => RuntimePeer::kill,
+                });
+                told.into_iter().for_each(|notice| out.send(notice));
+            }
             Effect::InterpreterMoved => self.runtimes.user.is_another(),
+            Effect::FollowShell(directory) => self.runtimes.user.go_to(directory),
+            Effect::DirectoryChanged => self.runtimes.user.has_gone(),
+            Effect::KeepCheckpoints(most) => self.runtimes.user.keep_checkpoints(most),
+            Effect::NumberIn(session) => self.runtimes.user.counts_in(session),
+            Effect::ReplaceAgent(connect) => {
+                if let Some(old) = self.agent.get_mut().replace(connect) {
+                    // Waits for the old agent's end outside of the loop; without a thread the loop has to wait.
+                    let _ = std::thread::Builder::new()
+                        .name("old agent".into())
+                        .spawn(move || drop(old));
+                }
+            }
+            Effect::StartKernel(number, request) => {
+                let planned = (self.deps.kernels)(&request);
+                self.runtimes.add(number, planned);
+            }
+            Effect::EndKernels(numbers) => drop(self.end_kernels(numbers)),
+            Effect::EvictKernels {
+                ends,
+                number,
+                request,
+            } => {
+                let ended = self.end_kernels(ends);
+                self.send_later(async move {
+                    for kernel in ended {
+                        // A kernel that could not be ended leaves no room, and the start says so.
+                        let _ = kernel.await;
+                    }
+                    Event::KernelsEvicted(number, request)
+                });
+            }
+            Effect::RecordOpened(start) => self.on_record_opened(start),
+            Effect::ChangeSession(start) => {
+                self.outputs = self.outputs.anew();
+                self.outputs.settle(&start);
+                self.runtimes.know(&self.outputs.told_to_cells(&start));
+            }
             Effect::OpenNotebook(open) => self.workbook.opens(*open),
+            Effect::CloseNotebook(To::Run(out)) => out.send(self.workbook.close()),
             Effect::EditCell(brought) => self.workbook.brings(brought),
+            Effect::WriteCell(mut cell, role, out) => {
+                if role == RuntimeRole::Shell {
+                    cell.source = shell_cell(&cell.source, &self.shell_name());
+                }
+                self.workbook.write(*cell, out);
+            }
             Effect::Emit(To::Job | To::Caller, _)
             | Effect::RequestEditor(To::Job | To::Caller, _)
             | Effect::SaveOutputs(To::Job | To::Caller)
+            | Effect::RestartRuntime(To::Job | To::Caller)
+            | Effect::CloseNotebook(To::Job | To::Caller)
+            | Effect::Kill {
+                to: To::Job | To::Caller,
+                ..
+            }
             | Effect::LogExchange {
                 to: To::Job | To::Caller,
                 ..
@@ -138,6 +263,7 @@ impl SessionIo {
                 self.record.record_shell_command(line, &command, &shell);
             }
             RecordWrite::Recall(text) => self.record.recall().push(&text),
+            RecordWrite::Rename(name) => self.record.rename(&name),
             RecordWrite::Exchange {
                 line,
                 after,

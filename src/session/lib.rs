@@ -6,13 +6,14 @@
 //!
 //! The machines (`scheduler`, `approvals`, `kernels`, `host_calls`, `prompt`, `tools`, `numbering`) hold the state
 //! (`state.rs`) and know no channel. They return effects (`effect.rs`), which `io.rs` carries out; what one machine
-//! wants of another is an event of the queue (`queue.rs`). Steps that join machines stand in `route.rs` and, as far as
-//! they still reach a peer themselves, in the files of `impl Session` (each `driver.rs`, `dispatch`, `commands`,
-//! `runtime_events`, `startup`, `shutdown`, `shell`).
+//! wants of another is an event of the queue (`queue.rs`). `route.rs` gives each event to its machine, or to a function
+//! over a step (`step.rs`) that joins machines: each `driver.rs`, `dispatch`, `jobs`, `commands`, `runtime_events`,
+//! `prompt_events`, `startup`.
 //!
 //! Absent on purpose: terminals, Codex, Python, SQL.
 
 mod agent_profile;
+mod answer;
 mod answer_events;
 mod approvals;
 pub mod artifacts;
@@ -35,6 +36,7 @@ mod handle;
 mod host_calls;
 mod ids;
 mod io;
+mod jobs;
 mod kernels;
 mod loading;
 pub mod magics;
@@ -47,6 +49,7 @@ mod peers;
 pub mod picture;
 mod pictures;
 mod prompt;
+mod prompt_events;
 #[cfg(test)]
 #[path = "../properties.rs"]
 pub mod properties;
@@ -65,11 +68,12 @@ mod saving;
 mod scheduler;
 pub mod schema;
 pub mod screen;
-mod shell;
+mod session;
 mod shutdown;
 pub mod skills;
 mod startup;
 mod state;
+mod step;
 mod submission;
 mod suggest;
 mod tool_return;
@@ -83,6 +87,7 @@ mod workbook;
 mod tests;
 
 pub use crate::record::{SessionTail, TailEntry};
+pub use answer::{Answer, OUTPUT_KEPT, Work};
 pub use answer_events::answer_event;
 pub use attachments::read_attachments;
 pub use commands::listing;
@@ -98,7 +103,7 @@ pub use events::{
 pub use external_calls::{Caller, IncomingCall, IncomingCalls, PendingCall, Toolset};
 pub use handle::SessionHandle;
 pub use kernels::KernelRequest;
-pub use loading::{LoadRequest, not_found_message};
+pub use loading::not_found_message;
 pub use notebook_file::{IfMissing, NotebookFile, notebook_report};
 pub use notice::Notice;
 pub use notice::report_notice;
@@ -110,7 +115,7 @@ pub use replay::{Replay, ReplayStep};
 pub use replay_summary::{ReplayStop, ReplaySummary};
 pub use run::{NextEvent, Run};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
-pub use submission::{LastExchange, SessionEnd, SessionSnapshot, Submission};
+pub use submission::{LastExchange, LoadRequest, SessionEnd, SessionSnapshot, Submission};
 pub use suggest::{Draft, OnSuggestion, PendingSuggestion};
 pub use tools::{FindSkills, Skills};
 

@@ -7,9 +7,10 @@
 //!
 //! Absent on purpose: how steps are run (`replay`).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use crate::LoadRequest;
 use crate::effect::{Effect, Found, emit};
 use crate::events::{Notice, report_notice};
 use crate::input::is_ipycodex_input;
@@ -30,15 +31,6 @@ const PATIENT: Duration = Duration::from_secs(2);
 
 /// Bytes of a cell that takes an interpreter seconds to read.
 const LARGE: usize = 1 << 20;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadRequest {
-    pub path: PathBuf,
-    /// The path as the user knows it.
-    pub shown: String,
-    /// The startup notebook: may be missing, and prints nothing when all goes well.
-    pub startup: bool,
-}
 
 struct LoadedFile {
     steps: Vec<ReplayStep>,

@@ -5,8 +5,9 @@ use tokio::sync::oneshot;
 use crate::agent::ToolSpec;
 use crate::commands::{model_names, recorded_sessions};
 use crate::dialog::Dialog;
+use crate::effect::Event;
 use crate::external_calls::Toolset;
-use crate::handle::{Command, Query};
+use crate::handle::Query;
 use crate::io::SessionIo;
 use crate::process;
 use crate::prompt::{callable_specs, mentioned_functions};
@@ -20,17 +21,13 @@ pub(super) fn answer(query: Query, state: &SessionState, io: &mut SessionIo) {
     let record = io.record.clone();
     // Sending an answer fails when the caller has gone.
     match query {
-        Query::ReplyRecord(call, place) => {
-            let reply = RuntimeRequest::ReplyRecord { call, place };
-            io.runtimes.user.notify(reply);
-        }
         Query::LastExchange(answer) => {
             answer_later(answer, async move { last_exchange(&record.dialog().await) });
         }
-        Query::Ask(request, answer) => io.ask_for(request, answer),
+        Query::Ask(request, answer) => io.ask_for(*request, answer),
         Query::WarmRuntime(answer) => drop(answer.send(io.runtimes.user.get().terminal())),
         Query::WarmShell(answer) => drop(answer.send(io.runtimes.shell.get().terminal())),
-        Query::WarmAgent => io.agent.get().warm_up(),
+        Query::WarmAgent => io.agent.get_mut().get().warm_up(),
         Query::ShellJobs(answer) => {
             let leader = io.runtimes.shell.process();
             // Listing the system's processes may take a while.
@@ -41,7 +38,7 @@ pub(super) fn answer(query: Query, state: &SessionState, io: &mut SessionIo) {
         }
         Query::Choices(answer) => drop(answer.send(state.choices.clone())),
         Query::Surroundings(answer) => drop(answer.send(snapshot(state))),
-        Query::Models(answer) => answer_later(answer, model_names(io.agent.get())),
+        Query::Models(answer) => answer_later(answer, model_names(io.agent.get_mut().get())),
         Query::Suggest(request) => {
             let inbox = io.inbox.clone();
             suggest::begin(request, record, move |dialog, request| {
@@ -51,7 +48,13 @@ pub(super) fn answer(query: Query, state: &SessionState, io: &mut SessionIo) {
         }
         Query::SuggestFrom(dialog, request) => {
             let model = state.choices.completion_model.clone();
-            suggest::ask(*request, &dialog, io.agent.get(), model, state.cwd.clone());
+            suggest::ask(
+                *request,
+                &dialog,
+                io.agent.get_mut().get(),
+                model,
+                state.cwd.clone(),
+            );
         }
         Query::Earlier(answer) => answer_later(answer, earlier(record)),
         Query::OtherAgent(earlier, answer) => {
@@ -133,7 +136,7 @@ fn answer_tools(
             Ok(RuntimeReply::Tools(found)) => callable_specs(found),
             _ => known,
         };
-        let _ = inbox.send(Command::FunctionsAre(found.clone()));
+        let _ = inbox.send(Event::FunctionsFound(found.clone()).into());
         told(answer, toolset, found);
     });
     io.ask_for(RuntimeRequest::DescribeTools { names }, asker);

@@ -1,188 +1,295 @@
-//! Routes what comes from the agent and for the active prompt: the steps of the state that join its machines.
-//!
-//! Each function takes an event and returns the effects, in order; none of them reaches a peer or a file.
+//! Routes each event to the machine that owns it, or to the function that joins machines for it.
 
-use crate::agent::{AgentEvent, AgentReply, TurnId};
 use crate::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::commands::{self, undo};
 use crate::context::StepContext;
-use crate::effect::{Effect, Event, RecordWrite, To};
-use crate::events::{EndEvent, Notice, TurnOutcome};
-use crate::prompt::{PromptContext, PromptEvent, PromptOutcome};
-use crate::record::RecordedOutcome;
+use crate::dispatch;
+use crate::effect::{CodeStarter, Effect, Event, Found, To};
+use crate::events::{Notice, TextEvent};
+use crate::external_calls;
+use crate::host_calls;
+use crate::ids::{JobId, ToolCaller};
+use crate::jobs;
+use crate::kernels;
+use crate::markdown::Background;
+use crate::prompt::PromptEvent;
+use crate::prompt_events;
+use crate::question::{QuestionChoice, Reply};
+use crate::record::{RecordedThread, SessionStart};
+use crate::replay::{Replay, ReplayPurpose, ReplayRun};
+use crate::run::RunSender;
+use crate::runtime_events;
+use crate::runtimes::RuntimeRole;
+use crate::scheduler::{ActiveJob, SchedulerEvent};
+use crate::startup;
 use crate::state::SessionState;
+use crate::step::Step;
+use crate::text::report::Report;
+use crate::tool_return::ToolReturn;
+use crate::tools::{self, Skills, ToolEvent};
 
-pub(super) fn on_agent(state: &mut SessionState, event: AgentEvent) -> Vec<Effect> {
-    let turns = &mut state.turns;
-    if let AgentEvent::Update(news) = event {
-        let line = turns.profile.take(news);
-        return line
-            .map(Notice::note)
-            .map(Effect::show)
-            .into_iter()
-            .collect();
-    }
-    let Some(turn) = event.turn() else {
-        return Vec::new();
-    };
-    let over = matches!(
-        event,
-        AgentEvent::Finished { .. } | AgentEvent::Failed { .. }
-    );
-    let event = if turns.cancelling == Some(turn) {
-        if !over {
-            return Vec::new();
-        }
-        turns.cancelling = None;
-        PromptEvent::AgentIdle
-    } else if turns.running == Some(turn) {
-        if over {
-            turns.running = None;
-        }
-        PromptEvent::Agent(event)
-    } else {
-        return Vec::new();
-    };
-    let job = state.scheduler.ticket();
-    let event = job.map(|job| Effect::Raise(Event::Prompt(job, event)));
-    event.into_iter().collect()
+/// Takes an event; returns the effects, in order, each bound to its stream.
+pub(super) fn step(state: &mut SessionState, event: Event, ctx: &StepContext<'_>) -> Vec<Effect> {
+    let mut step = Step::new(state, ctx);
+    handle(&mut step, event);
+    step.into_effects()
 }
 
-/// Passes the event to the active prompt.
-pub(super) fn on_prompt(
-    state: &mut SessionState,
-    event: PromptEvent,
-    ctx: &StepContext<'_>,
-) -> Vec<Effect> {
-    let mut effects = close_question(state, &event, ctx);
-    let (role, job) = (state.tool_runner.role(), state.scheduler.ticket());
-    let (turns, choices) = (&mut state.turns, &state.choices);
-    let (skills, cwd) = (&state.skill_registry, &state.cwd);
-    let (Some(job), Some(prompt)) = (job, state.scheduler.prompt()) else {
-        return effects;
-    };
-    let around = PromptContext {
-        job,
-        role,
-        now: ctx.now,
-        outputs: ctx.outputs,
-        skills: skills.newly_loaded(),
-        runtime: ctx.user.able(),
-    };
-    let step = prompt.on(event, &around, move || {
-        turns.context((ctx.agent)(), ctx.deps, choices, ctx.user, skills, cwd)
-    });
-    effects.push(Effect::SaveOutputs(To::Job));
-    if let Some(outcome) = step.outcome {
-        effects.extend(finish_exchange(state, *outcome));
-    }
-    for effect in step.effects {
-        match effect {
-            Effect::Emit(to, event) => {
-                let event = state.cell_calls.map_event(event);
-                effects.extend(event.map(|event| Effect::Emit(to, event)));
-            }
-            Effect::Record(RecordWrite::BeginTurn(_)) => {
-                state.skill_registry.clear_newly_loaded();
-                effects.push(effect);
-            }
-            Effect::StartTurn(job, request) => {
-                state.external_calls.offered.clone_from(&request.tools);
-                effects.push(Effect::ToolsChanged);
-                effects.push(Effect::StartTurn(job, request));
-            }
-            Effect::ReplyToAgent(turn, reply) => effects.push(route_reply(state, turn, reply)),
-            Effect::CancelTurn(turn) => {
-                state.turns.running = None;
-                state.turns.cancelling = Some(turn);
-                effects.push(effect);
-            }
-            effect => effects.push(effect),
+fn handle(step: &mut Step<'_>, event: Event) {
+    match event {
+        Event::Input(submission, out) => dispatch::on_input(step, submission, out),
+        Event::Queued(job, out) => dispatch::enqueue(step, job, out),
+        Event::Advance => dispatch::advance(step),
+        Event::Free => dispatch::continue_idle(step),
+        Event::JobOver => on_job_over(step),
+        Event::WaitOver(job, effects) => step.finish_wait(job, effects),
+        Event::WaitStopped(out) => on_wait_stopped(step, &out),
+        Event::EffectsReady(effects) => {
+            let background = step.state.background.clone();
+            step.extend_for(effects, &background);
         }
-    }
-    effects
-}
-
-/// Closes the question that the event withdraws, before the prompt hears of it.
-fn close_question(
-    state: &mut SessionState,
-    event: &PromptEvent,
-    ctx: &StepContext<'_>,
-) -> Vec<Effect> {
-    let closed = match event {
-        PromptEvent::Interrupted => ApprovalEvent::Cancelled(ApprovalRequester::Prompt),
-        PromptEvent::Agent(AgentEvent::RequestWithdrawn { id, .. }) => {
-            let question = id.clone();
-            ApprovalEvent::Withdrawn { question }
+        Event::Interrupted => step.on_scheduler(SchedulerEvent::Interrupted),
+        Event::Skipped => step.on_scheduler(SchedulerEvent::Skipped),
+        Event::DeathTold => step.on_scheduler(SchedulerEvent::DeathTold),
+        Event::DeadlineReached => {
+            step.raise_prompt(PromptEvent::Tick);
+            let reached = ToolEvent::DeadlineReached;
+            step.raise(Event::Tool(ToolCaller::Turn, reached));
+            step.raise(Event::KernelsDue);
         }
-        _ => return Vec::new(),
-    };
-    state.approvals.on(closed, ctx.at)
-}
-
-/// Sends a reply of the turn to its caller: the agent, or a call from outside inside the turn.
-fn route_reply(state: &mut SessionState, turn: TurnId, reply: AgentReply) -> Effect {
-    let inside = match &reply {
-        AgentReply::ToolResult { call, .. } => state.external_calls.inside_calls.remove(call),
-        AgentReply::Answer { .. } => None,
-    };
-    match (inside, reply) {
-        (
-            Some(out),
-            AgentReply::ToolResult {
-                success, content, ..
-            },
-        ) => {
-            let ended = EndEvent::Call { content, success };
-            Effect::Emit(To::Run(out), ended.into())
+        Event::Closing => {
+            step.state.tool_runner.abandon();
+            kernels::driver::end_all(step);
+            step.raise_prompt(PromptEvent::ToolsStopped);
         }
-        (_, reply) => Effect::ReplyToAgent(turn, reply),
-    }
-}
 
-/// Records and logs the finished exchange, and publishes it to the interpreter.
-fn finish_exchange(state: &mut SessionState, finished: PromptOutcome) -> Vec<Effect> {
-    let PromptOutcome {
-        outcome,
-        exchange,
-        usage,
-    } = finished;
-    let outcome = match outcome {
-        TurnOutcome::Complete => RecordedOutcome::Complete,
-        TurnOutcome::Interrupted => RecordedOutcome::Interrupted,
-        TurnOutcome::Failed(_) => RecordedOutcome::Failed,
-    };
-    let end = |stored| {
-        Effect::Record(RecordWrite::EndTurn {
-            outcome,
-            stored,
-            usage,
-        })
-    };
-    let Some(exchange) = exchange else {
-        return vec![end(String::new())];
-    };
-    state.cell_calls.set_answer(&exchange.texts);
-    // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
-    state.turns.set_thread(exchange.thread.clone());
-    let mut effects = vec![
-        end(exchange.stored.clone()),
-        Effect::Record(RecordWrite::Thread {
-            agent: state.choices.agent.to_string(),
-            thread: exchange.thread,
+        Event::Runtime(role, event) => runtime_events::on_runtime(step, role, event),
+        Event::RuntimeReplied(requester, reply) => {
+            runtime_events::on_reply(step, requester, reply);
+        }
+        Event::Cell(role, event) => runtime_events::on_cell_event(step, role, event),
+        Event::Submitted(CodeStarter::Job(job), id) => step.state.scheduler.submitted(job, id),
+        Event::Submitted(CodeStarter::Tool, id) => step.state.tool_runner.submitted(id),
+        Event::RestartWanted => step.push(Effect::RestartRuntime(To::Job)),
+        Event::KillWanted(role) => step.push(Effect::Kill {
+            role,
+            over_time: false,
+            to: To::Job,
         }),
-    ];
-    if outcome == RecordedOutcome::Failed {
-        return effects;
+        Event::InputAnswered(call, reply) => {
+            tools::driver::on_event(step, ToolCaller::Turn, ToolEvent::InputAnswered);
+            step.push(Effect::ReplyInput(call, reply));
+        }
+
+        Event::Agent(event) => {
+            let effects = prompt_events::on_agent(step.state, event);
+            step.extend(effects);
+        }
+        Event::Prompt(job, event) => on_prompt(step, job, event),
+        Event::RecordRead(job, dialog, attached) => {
+            if step.state.scheduler.is_current(job) {
+                step.state.skill_registry.scan_conversation(&dialog);
+                on_prompt(step, job, PromptEvent::RecordRead(dialog, attached));
+            }
+        }
+        Event::TurnStarted(job, turn) => {
+            step.state.turns.running = Some(turn);
+            step.raise(Event::Prompt(job, PromptEvent::TurnStarted(turn)));
+        }
+        Event::TurnOver => tools::driver::on_turn_over(step),
+
+        Event::ToolCalled(call) => tools::driver::on_call(step, call),
+        Event::BeginTool(by, call) => tools::driver::begin(step, by, call),
+        Event::ToolInterrupted => tools::driver::interrupt(step),
+        Event::Tool(by, event) => tools::driver::on_event(step, by, event),
+        Event::ToolOf(call, event) => tools::driver::on_event_of(step, call, event),
+        Event::ToolDone(ToolCaller::Code, result, _) => {
+            host_calls::driver::on_agent_tool_done(step, result);
+        }
+        Event::ToolDone(ToolCaller::Turn, result, cells) => on_tool_done(step, result, cells),
+        Event::NotebookDone(call, done) => tools::driver::on_notebook_job_done(step, call, *done),
+        Event::DirectoryChecked(call, opening, checked) => {
+            kernels::driver::open_at(step, call, &opening, checked);
+        }
+        Event::KernelsEvicted(number, request) => {
+            kernels::driver::on_evicted(step, number, request)
+        }
+        Event::KernelsDue => kernels::driver::sweep(step),
+
+        Event::ExternalCall(call, out) => external_calls::driver::on_call(step, call, out),
+        Event::CallLeft(id) => external_calls::driver::on_left(step, id),
+        Event::CallStopped => tools::driver::cancel(step),
+        Event::CallReturned(result) => external_calls::driver::on_return(step, result),
+        Event::FunctionsFound(found) => step.state.external_calls.functions = found,
+        Event::CallsAbandoned => host_calls::driver::on_abandoned(step),
+        Event::NextAgentCall => host_calls::driver::show_next_agent_call(step),
+        Event::AgentCallShown(request) => host_calls::driver::begin_agent_call(step, request),
+        Event::Consulted(number, told) => host_calls::driver::on_consulted(step, number, told),
+
+        Event::Ask(about, requester) => step.ask_user(about, requester),
+        Event::Answered(question, reply) => {
+            step.on_approval(ApprovalEvent::Answered { question, reply });
+        }
+        Event::Replied(requester, reply) => on_user_reply(step, requester, reply),
+        Event::NextQuestion => {
+            let next = step.state.approvals.next(step.ctx.at);
+            step.extend(next);
+        }
+
+        Event::Started(start, thread) => on_started(step, start, thread),
+        Event::SkillsFound(skills) => on_skills_found(step, *skills),
+        Event::OnBackground(background) => on_background(step, background),
+        Event::RestoreVariables(out) => startup::restore_variables(step, &out),
+        Event::NamesWanted => {
+            let record = step.ctx.record.clone();
+            step.spawn(async move {
+                let (cells, beside) = (record.cells().await, true);
+                vec![Effect::found(Found::RecordedCells { cells, beside })]
+            });
+        }
+        Event::Found(found, To::Run(out)) => on_found(step, found, &out),
+        Event::Found(..) => debug_assert!(false, "an effect that is not bound"),
     }
-    effects.extend(exchange.sent.map(|sent| Effect::LogExchange {
-        sent,
-        stored: exchange.stored.clone(),
-        session: state.numbering.session(),
-        to: To::Job,
-    }));
-    effects.push(Effect::PublishExchange {
-        prompt: exchange.prompt,
-        response: exchange.stored,
-    });
-    effects
+}
+
+/// Ends the active job; the suspended cell or the queue goes on.
+fn on_job_over(step: &mut Step<'_>) {
+    tools::driver::end_branch(step);
+    step.state.scheduler.release();
+    match step.state.scheduler.resume() {
+        true => host_calls::driver::resume_cell(step),
+        false => dispatch::continue_idle(step),
+    }
+}
+
+/// Ends a wait that the user stopped, and withdraws its question if there is one.
+fn on_wait_stopped(step: &mut Step<'_>, out: &RunSender) {
+    let approvals = &mut step.state.approvals;
+    let about_project = approvals.is_asked_by(&ApprovalRequester::Startup);
+    let closed = approvals.on(ApprovalEvent::TurnOver, step.ctx.at);
+    step.extend_for(closed, out);
+    match about_project {
+        true => startup::begin_without_project(step, out),
+        false => step.send(out, Notice::note("stopped waiting")),
+    }
+    dispatch::continue_idle(step);
+}
+
+/// Passes an event to this prompt; drops the event when the prompt is no longer active.
+fn on_prompt(step: &mut Step<'_>, job: JobId, event: PromptEvent) {
+    if step.state.scheduler.is_current(job) {
+        let effects = prompt_events::on_prompt(step.state, event, step.ctx);
+        step.extend(effects);
+    }
+}
+
+fn on_tool_done(step: &mut Step<'_>, result: ToolReturn, cells: Vec<u32>) {
+    match step.state.scheduler.active() {
+        Some(ActiveJob::Call { .. }) => external_calls::driver::on_return(step, result),
+        _ => step.raise_prompt(PromptEvent::ToolReturned(result, cells)),
+    }
+}
+
+fn on_user_reply(step: &mut Step<'_>, requester: ApprovalRequester, reply: Reply) {
+    match requester {
+        ApprovalRequester::Agent {
+            question, options, ..
+        } => {
+            let answer = reply.for_agent(&options);
+            step.raise_prompt(PromptEvent::AgentQuestionAnswered(question, answer));
+        }
+        ApprovalRequester::Tool(by) => {
+            tools::driver::on_event(step, by, ToolEvent::UserReplied(reply))
+        }
+        ApprovalRequester::Prompt => {
+            let yes = reply == Reply::Chosen(QuestionChoice::Once);
+            step.raise_prompt(PromptEvent::PictureQuestionAnswered(yes));
+        }
+        ApprovalRequester::Startup => startup::on_project_answer(step, &reply),
+        ApprovalRequester::Undo(request) => undo::on_step_back_answer(step, request, &reply),
+        ApprovalRequester::RestoreVariables(file) => {
+            startup::on_restore_answer(step, file, &reply);
+        }
+    }
+}
+
+fn on_started(
+    step: &mut Step<'_>,
+    start: Result<SessionStart, Report>,
+    thread: Option<RecordedThread>,
+) {
+    step.state.numbering.on_start(start.clone());
+    if start.as_ref().is_ok_and(|start| start.resumed) {
+        step.state.turns.set_recorded_thread(thread);
+    }
+    step.push(Effect::RecordOpened(start));
+    step.raise(Event::Advance);
+}
+
+fn on_skills_found(step: &mut Step<'_>, skills: Skills) {
+    let Skills {
+        catalog,
+        consent,
+        warning,
+        ..
+    } = skills;
+    // The list of skills goes at the end of the instructions, where a tool can load them.
+    step.state.turns.add_tool_instructions(&catalog.section());
+    step.state.skill_registry.set_catalog(catalog, consent);
+    if let Some(warning) = warning {
+        step.show(Notice::warning(warning));
+    }
+}
+
+fn on_background(step: &mut Step<'_>, background: Background) {
+    step.state.terminal_background = Some(background);
+    let choices = &mut step.state.choices;
+    if !choices.code_theme_chosen {
+        background.theme().clone_into(&mut choices.code_theme);
+    }
+}
+
+/// Goes on with what a command's wait has found.
+fn on_found(step: &mut Step<'_>, found: Found, out: &RunSender) {
+    match found {
+        Found::StartupAnswers => startup::begin_with_answers(step, out),
+        Found::Variables { kept, file } => startup::offer_variables(step, kept, file, out),
+        Found::Undo(request) => undo::undo(step, request, out),
+        Found::StepBackPossible(request) => undo::offer_step_back(step, request, out),
+        Found::Resend { line, text } => jobs::resend(step, line, text, out),
+        Found::Input(submission) => dispatch::begin_now(step, *submission, out),
+        Found::Cell(start) => jobs::run_cell(step, *start, out),
+        Found::Replay {
+            replay,
+            last_code,
+            purpose,
+        } => begin_replay(step, replay, last_code, purpose, out),
+        Found::Skills(dialog) => {
+            step.state.skill_registry.scan_conversation(&dialog);
+            let listing = step.state.skill_registry.listing();
+            step.send(out, TextEvent::Text(listing));
+        }
+        Found::Setting { name, value } => commands::apply_setting(step, name, &value, out),
+        Found::Option { option, value } => step.state.turns.profile.choose(&option, &value),
+        Found::Directory(place) => jobs::change_directory(step, RuntimeRole::User, place),
+        Found::Session(found) => commands::switch(step, *found, out),
+        Found::RecordedCells { cells, beside } => {
+            commands::find_missing_names(step, cells, beside, out);
+        }
+    }
+}
+
+fn begin_replay(
+    step: &mut Step<'_>,
+    replay: Replay,
+    last_code: u32,
+    purpose: ReplayPurpose,
+    out: &RunSender,
+) {
+    if matches!(purpose, ReplayPurpose::File { .. }) {
+        // All its steps take numbers: publish the next input's number at once, assuming that all goes well.
+        step.state.numbering.expect(replay.steps.len());
+    }
+    let run = ReplayRun::new(replay, last_code, purpose, out.clone());
+    jobs::continue_replay(step, run.into());
 }

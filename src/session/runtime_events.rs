@@ -2,206 +2,267 @@
 
 use std::path::PathBuf;
 
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
-
-use crate::cell::CellProgress;
+use crate::cell::{CellProgress, CellResult};
 use crate::effect::{Effect, Event};
-use crate::event_loop::Session;
 use crate::events::{CellEvent, Notice, SessionEvent};
-use crate::handle::{Command, Query};
+use crate::host_calls;
+use crate::jobs;
+use crate::kernels;
 use crate::peers::RuntimeRequester;
 use crate::prompt::PromptEvent;
-use crate::record::RecordHandle;
-use crate::runtime::{RecordLocation, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest};
+use crate::runtime::{
+    Death, RecordLocation, RuntimeEvent, RuntimeReply, RuntimeRequest, StartFailure,
+};
 use crate::runtimes::RuntimeRole;
 use crate::scheduler::{ActiveJob, SchedulerEvent};
-use crate::tools::ToolEvent;
+use crate::step::Step;
+use crate::tools::{self, ToolEvent};
+use crate::workbook::ExecutedCell;
 
-impl Session {
-    pub(super) fn on_runtime(&mut self, role: RuntimeRole, event: RuntimeEvent) {
-        if let RuntimeEvent::InputRequested { .. } = event {
-            self.io.runtimes.asks(role);
-        }
-        match role {
-            RuntimeRole::User => self.on_users_runtime(event),
-            RuntimeRole::Shell => self.on_shell(event),
-            RuntimeRole::Agent(number) => self.on_kernel(number, event),
-        }
+pub(super) fn on_runtime(step: &mut Step<'_>, role: RuntimeRole, event: RuntimeEvent) {
+    match role {
+        RuntimeRole::User => on_users(step, event),
+        RuntimeRole::Shell => on_shell(step, event),
+        RuntimeRole::Agent(number) => on_kernel(step, number, event),
     }
+}
 
-    fn on_users_runtime(&mut self, event: RuntimeEvent) {
-        match event {
-            RuntimeEvent::Ready(info) => {
-                self.io.runtimes.user.is_ready();
-                let language = self.io.runtimes.user.able().language.clone();
-                self.io.shared.set_language(language);
-                if !info.restarted {
-                    return;
-                }
-                self.io.runtimes.user.tell_checkpoints();
-                self.io.runtimes.user.go_to_place();
+fn on_users(step: &mut Step<'_>, event: RuntimeEvent) {
+    match event {
+        RuntimeEvent::Ready(info) => {
+            if info.restarted {
                 let message = "a new interpreter is ready; the variables of the old one are gone";
-                self.state.out_or_background().send(Notice::note(message));
-            }
-            RuntimeEvent::StartFailed(failure) => {
-                self.io.runtimes.user.cannot_start();
-                let notice = Notice::warning(failure.message).hint(failure.hint);
-                match self.state.scheduler.active() {
-                    // The cell ends with the interpreter and reports the failure.
-                    Some(ActiveJob::Cell(cell)) if cell.run.reports_start_failure() => {}
-                    Some(ActiveJob::Recording { .. }) => {}
-                    // Without a user, the notice waits for the next prompt.
-                    None | Some(ActiveJob::Cell(_)) if !self.io.deps.asks => {
-                        self.state.unreported = Some(notice)
-                    }
-                    _ => self.state.out_or_background().send(notice),
-                }
-            }
-            RuntimeEvent::Died { death, restarting } => {
-                let death = self.io.runtimes.user.death(death);
-                self.state.ended_cells.clear();
-                self.io.runtimes.user.has_died();
-                self.state.numbering.mark_interpreter_lost();
-                if !self.state.tool_runner.awaits_restart() {
-                    self.state
-                        .out_or_background()
-                        .send(SessionEvent::RuntimeDied { death, restarting });
-                }
-                self.resume_tools();
-                self.raise(Event::DeathTold);
-            }
-            RuntimeEvent::Lost { why } => {
-                self.state.ended_cells.clear();
-                self.io.runtimes.user.is_gone();
-                let language = &self.io.runtimes.user.able().language;
-                let notice = Notice::warning(format!(
-                    "the connection to the {language} interpreter was lost: {why}"
-                ));
-                let notice =
-                    notice.hint("the cell may still be running, and its variables may still exist");
-                self.state.out_or_background().send(notice);
-                self.resume_tools();
-                self.raise(Event::DeathTold);
-            }
-            RuntimeEvent::Notice(text) => {
-                self.state.out_or_background().send(Notice::note(text));
-            }
-            RuntimeEvent::Replied { id, answer } => self.on_answer(RuntimeRole::User, id, answer),
-            RuntimeEvent::RecordRequested { call, .. } => {
-                let path = self.io.outputs.record().to_owned();
-                reply_record(call, self.io.record.clone(), path, self.io.inbox.clone());
-            }
-            RuntimeEvent::HostCalled { id, call } => self.on_code_call(id, call),
-            RuntimeEvent::HostCallCancelled { call } => self.on_code_call_cancelled(call),
-            event => self.on_code_or_cell(RuntimeRole::User, event),
-        }
-    }
-
-    /// Sends a request of `waiter` to the user's runtime; a refusal is an answer, too.
-    pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: RuntimeRequester) {
-        self.carry_out(vec![Effect::AskRuntime(request, waiter)]);
-    }
-
-    /// Sends a request to the user's runtime; returns the receiver of its answer.
-    pub(super) fn ask_for(&mut self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeReply> {
-        let (answer, told) = oneshot::channel();
-        self.io.ask_for(request, answer);
-        told
-    }
-
-    pub(super) fn on_answer(&mut self, role: RuntimeRole, id: RequestId, answer: RuntimeReply) {
-        let runtime = self.io.runtimes.of(role);
-        if let Some(waiter) = runtime.and_then(|runtime| runtime.waiter(id)) {
-            self.on_answer_for(waiter, answer);
-        }
-    }
-
-    pub(super) fn on_answer_for(&mut self, waiter: RuntimeRequester, answer: RuntimeReply) {
-        match waiter {
-            // Fails when the caller has gone.
-            RuntimeRequester::Handle(asker) => drop(asker.send(answer)),
-            RuntimeRequester::Tool(call) => {
-                self.raise(Event::ToolOf(call, ToolEvent::RuntimeAnswered(answer)))
-            }
-            RuntimeRequester::Prompt(ticket) => {
-                self.raise(Event::Prompt(ticket, PromptEvent::RuntimeAnswered(answer)))
+                step.show(Notice::note(message));
             }
         }
+        RuntimeEvent::StartFailed(failure) => on_start_failure(step, failure),
+        RuntimeEvent::Died { death, restarting } => {
+            step.state.ended_cells.clear();
+            step.state.numbering.mark_interpreter_lost();
+            if !step.state.tool_runner.awaits_restart() {
+                step.show(SessionEvent::RuntimeDied { death, restarting });
+            }
+            tools::driver::resume(step);
+            step.raise(Event::DeathTold);
+        }
+        RuntimeEvent::Lost { why } => {
+            step.state.ended_cells.clear();
+            let language = &step.ctx.user().able().language;
+            let notice = Notice::warning(format!(
+                "the connection to the {language} interpreter was lost: {why}"
+            ));
+            step.show(
+                notice.hint("the cell may still be running, and its variables may still exist"),
+            );
+            tools::driver::resume(step);
+            step.raise(Event::DeathTold);
+        }
+        RuntimeEvent::Notice(text) => step.show(Notice::note(text)),
+        RuntimeEvent::RecordRequested { call, .. } => send_record(step, call),
+        RuntimeEvent::HostCalled { id, call } => {
+            let cell = id.and_then(|id| step.state.scheduler.cell(RuntimeRole::User, id));
+            match cell.is_some() {
+                true => host_calls::driver::on_cell_call(step, call),
+                false => host_calls::driver::on_agent_call(step, RuntimeRole::User, id, call),
+            }
+        }
+        RuntimeEvent::HostCallCancelled { call } => {
+            host_calls::driver::on_call_cancelled(step, call)
+        }
+        event => on_code_or_cell(step, RuntimeRole::User, event),
     }
+}
 
-    /// Sends output of tasks and threads of an ended cell to the background, under the cell's number.
-    fn on_late_output(&self, line: u32, event: RuntimeEvent) {
-        let event = match cell_event(event) {
-            None | Some(CellEvent::Status(_) | CellEvent::InputRequested { .. }) => return,
+fn on_start_failure(step: &mut Step<'_>, failure: StartFailure) {
+    let notice = Notice::warning(failure.message).hint(failure.hint);
+    match step.state.scheduler.active() {
+        // The cell ends with the interpreter and reports the failure.
+        Some(ActiveJob::Cell(cell)) if cell.run.reports_start_failure() => {}
+        Some(ActiveJob::Recording { .. }) => {}
+        // Without a user, the notice waits for the next prompt.
+        None | Some(ActiveJob::Cell(_)) if !step.ctx.deps.asks => {
+            step.state.unreported = Some(notice);
+        }
+        _ => step.show(notice),
+    }
+}
+
+/// Replies with the location of earlier inputs; reads the session's number now, since it may have come late or have
+/// changed.
+fn send_record(step: &mut Step<'_>, call: u64) {
+    let (path, record) = (
+        step.ctx.outputs.record().to_owned(),
+        step.ctx.record.clone(),
+    );
+    step.spawn(async move {
+        let start = record.session().await.ok();
+        let start = start.filter(|start| start.recorded && start.number > 0);
+        let place = start.map(|start| RecordLocation {
+            path,
+            session: start.number,
+        });
+        let reply = RuntimeRequest::ReplyRecord { call, place };
+        vec![Effect::Notify(RuntimeRole::User, reply)]
+    });
+}
+
+fn on_shell(step: &mut Step<'_>, event: RuntimeEvent) {
+    match event {
+        // The command that needs the shell reports why it cannot be started.
+        RuntimeEvent::Ready(_) | RuntimeEvent::StartFailed(_) => {}
+        RuntimeEvent::Died { death, .. } => {
+            let text = format!("the shell ended ({death}); the next command starts a new one");
+            step.show(match death {
+                Death::Exited(0) => Notice::note(text),
+                _ => Notice::warning(text),
+            });
+            step.raise(Event::DeathTold);
+        }
+        RuntimeEvent::Notice(text) => step.show(Notice::note(text)),
+        RuntimeEvent::Output {
+            id: None,
+            stream,
+            bytes,
+            ..
+        } => {
+            let foreign = false;
+            step.send_to_background(CellEvent::Output {
+                stream,
+                bytes,
+                foreign,
+            });
+        }
+        event => on_code_or_cell(step, RuntimeRole::Shell, event),
+    }
+}
+
+fn on_kernel(step: &mut Step<'_>, number: u32, event: RuntimeEvent) {
+    let role = RuntimeRole::Agent(number);
+    match event {
+        RuntimeEvent::Ready(info) => kernels::driver::on_ready(step, number, info.unprotected),
+        RuntimeEvent::StartFailed(failure) => {
+            kernels::driver::on_start_failure(step, number, failure)
+        }
+        RuntimeEvent::Died { death, restarting } => {
+            kernels::driver::on_death(step, number, &death, restarting);
+            if step.state.tool_runner.role() == role {
+                tools::driver::resume(step);
+            }
+        }
+        RuntimeEvent::RecordRequested { call, .. } => {
+            // The agent's kernels do not get the record's address.
+            let reply = RuntimeRequest::ReplyRecord { call, place: None };
+            step.push(Effect::Notify(role, reply));
+        }
+        RuntimeEvent::HostCalled { id, call } => {
+            host_calls::driver::on_agent_call(step, role, id, call)
+        }
+        RuntimeEvent::HostCallCancelled { call } => {
+            host_calls::driver::on_agent_call_cancelled(step, role, call);
+        }
+        RuntimeEvent::Notice(text) => {
+            step.show(Notice::note(format!("the agent's kernel: {text}")));
+        }
+        event => {
+            if let Some(id) = event.request() {
+                // Output after the end of its cell is dropped.
+                drop(tools::driver::on_code_event(step, role, id, event));
+            }
+        }
+    }
+}
+
+pub(super) fn on_reply(step: &mut Step<'_>, requester: RuntimeRequester, reply: RuntimeReply) {
+    match requester {
+        // Fails when the caller has gone.
+        RuntimeRequester::Handle(asker) => drop(asker.send(reply)),
+        RuntimeRequester::Tool(call) => {
+            step.raise(Event::ToolOf(call, ToolEvent::RuntimeAnswered(reply)));
+        }
+        RuntimeRequester::Prompt(job) => {
+            step.raise(Event::Prompt(job, PromptEvent::RuntimeAnswered(reply)));
+        }
+    }
+}
+
+/// As [`on_cell_event`]; the calls of a cell that has ended are stopped first.
+fn on_code_or_cell(step: &mut Step<'_>, role: RuntimeRole, event: RuntimeEvent) {
+    let ended = matches!(event, RuntimeEvent::Finished { .. });
+    let ended = event.request().filter(|_| ended);
+    let suspended = ended.is_some_and(|id| step.state.scheduler.is_suspended(role, id));
+    if suspended && step.state.cell_calls.cell_ended() {
+        step.raise(Event::Interrupted);
+        step.raise(Event::CallsAbandoned);
+        return step.raise(Event::Cell(role, event));
+    }
+    on_cell_event(step, role, event);
+}
+
+pub(super) fn on_cell_event(step: &mut Step<'_>, role: RuntimeRole, event: RuntimeEvent) {
+    let id = event.request();
+    if let Some(cell) = id.and_then(|id| step.state.scheduler.cell(role, id)) {
+        let (own, line) = (cell.id, cell.line());
+        let (effects, progress) = cell.on(event, step.ctx.outputs);
+        step.extend(effects);
+        if let (CellProgress::Ended(_), Some(id), Some(line), RuntimeRole::User) =
+            (&progress, own, line, role)
+        {
+            step.state.ended_cells.insert(id, line);
+        }
+        return on_cell_progress(step, role, progress);
+    }
+    let event = match id {
+        Some(id) => match tools::driver::on_code_event(step, role, id, event) {
             Some(event) => event,
-        };
-        let event = Box::new(event);
-        self.state.background.send(CellEvent::Late { line, event });
+            None => return,
+        },
+        None => event,
+    };
+    if let Some(line) = id.and_then(|id| step.state.ended_cells.get(&id).copied()) {
+        return on_late_output(step, line, event);
     }
+    let Some(event) = cell_event(event) else {
+        return;
+    };
+    match (step.state.scheduler.active(), id) {
+        (Some(ActiveJob::Prompt(_) | ActiveJob::Call { .. }), Some(_)) => step.show(event),
+        _ => step.send_to_background(event),
+    }
+}
 
-    /// As [`Session::on_cell_event`]; the calls of a cell that has ended are stopped first.
-    pub(super) fn on_code_or_cell(&mut self, role: RuntimeRole, event: RuntimeEvent) {
-        let ended = matches!(event, RuntimeEvent::Finished { .. });
-        let ended = event.request().filter(|_| ended);
-        let suspended = ended.is_some_and(|id| self.state.scheduler.is_suspended(role, id));
-        if suspended && self.state.cell_calls.cell_ended() {
-            self.raise(Event::Interrupted);
-            self.raise(Event::CallsAbandoned);
-            return self.raise(Event::Cell(role, event));
+fn on_cell_progress(step: &mut Step<'_>, role: RuntimeRole, progress: CellProgress) {
+    match progress {
+        CellProgress::On => {}
+        CellProgress::Died(mut result) => {
+            write_cell(step, role, &mut result);
+            step.on_scheduler(SchedulerEvent::CellDied(&result));
         }
-        self.on_cell_event(role, event);
+        CellProgress::Ended(mut result) => {
+            write_cell(step, role, &mut result);
+            if let Some(cwd) = &result.cwd {
+                jobs::change_directory(step, role, PathBuf::from(cwd));
+            }
+            step.on_scheduler(SchedulerEvent::CellEnded(&result));
+        }
     }
+}
 
-    pub(super) fn on_cell_event(&mut self, role: RuntimeRole, event: RuntimeEvent) {
-        let id = event.request();
-        if let Some(cell) = id.and_then(|id| self.state.scheduler.cell(role, id)) {
-            let (own, line) = (cell.id, cell.line());
-            let (effects, step) = cell.on(event, &self.io.outputs);
-            self.carry_out(effects);
-            if let (CellProgress::Ended(_), Some(id), Some(line), RuntimeRole::User) =
-                (&step, own, line, role)
-            {
-                self.state.ended_cells.insert(id, line);
-            }
-            match step {
-                CellProgress::On => {}
-                CellProgress::Died(mut result) => {
-                    let out = self.state.out_or_background().clone();
-                    self.io.workbook.keep_ran(&mut result, out);
-                    self.on_scheduler(SchedulerEvent::CellDied(&result));
-                }
-                CellProgress::Ended(mut result) => {
-                    let out = self.state.out_or_background().clone();
-                    self.io.workbook.keep_ran(&mut result, out);
-                    if let Some(cwd) = &result.cwd {
-                        self.goes_to(role, PathBuf::from(cwd));
-                    }
-                    self.on_scheduler(SchedulerEvent::CellEnded(&result));
-                }
-            }
-            return;
-        }
-        let event = match id {
-            Some(id) => match self.on_code_event(role, id, event) {
-                Some(event) => event,
-                None => return,
-            },
-            None => event,
-        };
-        if let Some(line) = id.and_then(|id| self.state.ended_cells.get(&id).copied()) {
-            return self.on_late_output(line, event);
-        }
-        let out = match (self.state.scheduler.active(), id) {
-            (Some(ActiveJob::Prompt(_) | ActiveJob::Call { .. }), Some(_)) => {
-                self.state.out_or_background()
-            }
-            _ => &self.state.background,
-        };
-        if let Some(event) = cell_event(event) {
-            out.send(event);
-        }
+/// Writes the cell into the open notebook, if it is for one.
+fn write_cell(step: &mut Step<'_>, role: RuntimeRole, result: &mut CellResult) {
+    if let Some(ran) = ExecutedCell::take(result) {
+        let out = step.state.out_or_background().clone();
+        step.push(Effect::WriteCell(Box::new(ran), role, out));
     }
+}
+
+/// Sends output of tasks and threads of an ended cell to the background, under the cell's number.
+fn on_late_output(step: &mut Step<'_>, line: u32, event: RuntimeEvent) {
+    let event = match cell_event(event) {
+        None | Some(CellEvent::Status(_) | CellEvent::InputRequested { .. }) => return,
+        Some(event) => event,
+    };
+    let event = Box::new(event);
+    step.send_to_background(CellEvent::Late { line, event });
 }
 
 /// Returns the event as front-ends see it; `None` for events that are handled elsewhere.
@@ -233,18 +294,4 @@ fn cell_event(event: RuntimeEvent) -> Option<CellEvent> {
         },
         _ => return None,
     })
-}
-
-/// Replies with the location of earlier inputs; reads the session's number now, since it may have come late or have
-/// changed.
-fn reply_record(call: u64, record: RecordHandle, path: PathBuf, inbox: UnboundedSender<Command>) {
-    tokio::spawn(async move {
-        let start = record.session().await.ok();
-        let start = start.filter(|start| start.recorded && start.number > 0);
-        let place = start.map(|start| RecordLocation {
-            path,
-            session: start.number,
-        });
-        let _ = inbox.send(Query::ReplyRecord(call, place).into());
-    });
 }

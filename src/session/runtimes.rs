@@ -112,9 +112,22 @@ impl Runtimes {
         self.agents.remove(&number)
     }
 
-    /// Routes the next answer to `input()` to this role.
-    pub(super) fn asks(&mut self, role: RuntimeRole) {
-        self.asking = role;
+    pub(super) fn has(&self, role: RuntimeRole) -> bool {
+        match role {
+            RuntimeRole::User | RuntimeRole::Shell => true,
+            RuntimeRole::Agent(number) => self.agents.contains_key(&number),
+        }
+    }
+
+    /// Takes what an event says about its runtime; returns it, a death with its reason.
+    pub(super) fn hear(&mut self, role: RuntimeRole, event: RuntimeEvent) -> RuntimeEvent {
+        if let RuntimeEvent::InputRequested { .. } = event {
+            self.asking = role;
+        }
+        match self.of(role) {
+            Some(runtime) => runtime.hear(event),
+            None => event,
+        }
     }
 
     pub(super) fn asking(&mut self) -> Option<&mut RuntimePeer> {
@@ -209,7 +222,7 @@ impl RuntimePeer {
     }
 
     /// Changes to the pending directory; also for an interpreter that has replaced another.
-    pub(super) fn go_to_place(&mut self) {
+    fn go_to_place(&mut self) {
         if let (Some(place), Some(runtime)) = (&self.place, self.slot.live()) {
             let code = Execute {
                 silent: true,
@@ -230,7 +243,7 @@ impl RuntimePeer {
     }
 
     /// Runs code; sends the interpreter any session variables that it does not have yet.
-    pub(super) fn execute(&mut self, mut execute: Execute) -> RequestId {
+    fn execute(&mut self, mut execute: Execute) -> RequestId {
         if !std::mem::replace(&mut self.knows_session, true) {
             execute.environment.extend(self.session.iter().cloned());
         }
@@ -258,7 +271,7 @@ impl RuntimePeer {
     }
 
     /// Removes and returns the requester of this answer.
-    pub(super) fn waiter(&mut self, id: RequestId) -> Option<RuntimeRequester> {
+    pub(super) fn take_requester(&mut self, id: RequestId) -> Option<RuntimeRequester> {
         self.asked.remove(&id)
     }
 
@@ -312,12 +325,46 @@ impl RuntimePeer {
         self.kill()
     }
 
-    /// Returns the death, with the reason when it was killed.
-    pub(super) fn death(&self, death: Death) -> Death {
-        let over_time = std::mem::take(&mut self.killing().over_time);
-        match death {
-            Death::Killed if over_time => Death::TimedOut,
-            death => death,
+    /// Takes what an event says about the runtime; returns it, a death with its reason.
+    fn hear(&mut self, event: RuntimeEvent) -> RuntimeEvent {
+        match event {
+            RuntimeEvent::Ready(info) => {
+                self.unstartable = false;
+                self.process = info.process;
+                self.slot.set_up(true);
+                if let Some(runtime) = self.slot.live() {
+                    self.able = runtime.capabilities();
+                }
+                if info.restarted {
+                    if self.checkpoints > 0 {
+                        self.tell_checkpoints();
+                    }
+                    self.go_to_place();
+                }
+                RuntimeEvent::Ready(info)
+            }
+            RuntimeEvent::StartFailed(failure) => {
+                self.unstartable = true;
+                self.is_gone();
+                RuntimeEvent::StartFailed(failure)
+            }
+            RuntimeEvent::Died { death, restarting } => {
+                self.is_gone();
+                // Those inside the loop hear of the end.
+                self.asked
+                    .retain(|_, waiter| !matches!(waiter, RuntimeRequester::Handle(_)));
+                let over_time = std::mem::take(&mut self.killing().over_time);
+                let death = match death {
+                    Death::Killed if over_time => Death::TimedOut,
+                    death => death,
+                };
+                RuntimeEvent::Died { death, restarting }
+            }
+            RuntimeEvent::Lost { why } => {
+                self.is_gone();
+                RuntimeEvent::Lost { why }
+            }
+            event => event,
         }
     }
 
@@ -350,36 +397,12 @@ impl RuntimePeer {
         }
     }
 
-    /// Takes the start of an interpreter, and with it the actual capabilities.
-    pub(super) fn is_ready(&mut self) {
-        self.unstartable = false;
-        self.slot.set_up(true);
-        if let Some(runtime) = self.slot.live() {
-            self.able = runtime.capabilities();
-        }
-    }
-
-    pub(super) fn cannot_start(&mut self) {
-        self.unstartable = true;
-    }
-
     pub(super) fn is_unstartable(&self) -> bool {
         self.unstartable
     }
 
-    /// Takes the end of the interpreter; drops the requesters outside the loop.
-    pub(super) fn has_died(&mut self) {
-        self.is_gone();
-        self.asked
-            .retain(|_, waiter| !matches!(waiter, RuntimeRequester::Handle(_)));
-    }
-
     pub(super) fn process(&self) -> Option<u32> {
         self.process.filter(|_| self.slot.is_up())
-    }
-
-    pub(super) fn has_process(&mut self, process: Option<u32>) {
-        self.process = process;
     }
 
     /// Sets the number of checkpoints: at once if connected, else as soon as it is.
@@ -390,7 +413,7 @@ impl RuntimePeer {
     }
 
     /// Sends the number of checkpoints; the answer is ignored.
-    pub(super) fn tell_checkpoints(&mut self) {
+    fn tell_checkpoints(&mut self) {
         let wish = CheckpointRequest::Keep(self.checkpoints);
         self.notify(RuntimeRequest::Checkpoints(wish));
     }
@@ -400,7 +423,7 @@ impl RuntimePeer {
         self.knows_session = self.session.is_empty();
     }
 
-    pub(super) fn is_gone(&mut self) {
+    fn is_gone(&mut self) {
         self.knows_session = self.session.is_empty();
         self.slot.set_up(false);
     }

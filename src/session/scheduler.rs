@@ -10,27 +10,16 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use crate::Submission;
 use crate::cell::{CellResult, CellRun};
 use crate::effect::{Effect, Event, To};
 use crate::events::EndEvent;
-use crate::external_calls::ExternalCall;
 use crate::ids::JobId;
-use crate::loading::LoadRequest;
 use crate::prompt::{Prompt, PromptEvent};
-use crate::replay::{Replay, ReplayRun};
+use crate::replay::ReplayRun;
 use crate::run::RunSender;
 use crate::runtime::{Ending, RequestId};
 use crate::runtimes::RuntimeRole;
-
-pub(super) enum QueuedJob {
-    Input(Submission),
-    Replay(Replay),
-    Load(LoadRequest),
-    SetUp,
-    RestoreVariables,
-    Call(ExternalCall),
-}
+use crate::submission::QueuedJob;
 
 pub(super) enum ActiveJob {
     Cell(Box<CellJob>),
@@ -370,7 +359,10 @@ impl Scheduler {
 }
 
 fn interrupt(role: RuntimeRole) -> Effect {
-    Effect::Interrupt { role, to: To::Job }
+    Effect::Interrupt {
+        role,
+        to: Some(To::Job),
+    }
 }
 
 #[cfg(test)]

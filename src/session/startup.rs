@@ -8,187 +8,184 @@ use crate::approvals::ApprovalRequester;
 use crate::cell::{CellOrigin, CellRun};
 use crate::deps::StartupFiles;
 use crate::effect::{Effect, Event, Found};
-use crate::event_loop::Session;
 use crate::events::Notice;
+use crate::jobs;
 use crate::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::run::RunSender;
 use crate::runtime::{RuntimeRequest, SavedVariables, StartupFile, StartupPlan, VariablesRequest};
-use crate::scheduler::{ActiveJob, CellJob};
+use crate::scheduler::CellJob;
 use crate::skills::ProjectFiles;
+use crate::step::Step;
 use crate::variables;
 
-impl Session {
-    pub(super) fn begin_set_up(&mut self, out: RunSender) {
-        if !self.io.runtimes.user.able().startup {
-            let told = self.unsupported_notice();
-            told.into_iter().for_each(|notice| out.send(notice));
-            return;
-        }
-        if self.state.startup.project.is_none() {
-            return self.set_up(None, out);
-        }
-        // Earlier answers are read together with the skills.
-        let found = self.state.skill_registry.ready();
-        self.await_effects(&out, async move {
-            found.await;
-            vec![Effect::found(Found::StartupAnswers)]
-        });
+pub(super) fn begin(step: &mut Step<'_>, out: &RunSender) {
+    if !step.ctx.user().able().startup {
+        let told = unsupported_notice(std::mem::take(&mut step.state.startup));
+        told.into_iter().for_each(|notice| step.send(out, notice));
+        return;
     }
+    if step.state.startup.project.is_none() {
+        return run(step, None, out);
+    }
+    // Earlier answers are read together with the skills.
+    let found = step.state.skill_registry.ready();
+    step.wait(out, async move {
+        found.await;
+        vec![Effect::found(Found::StartupAnswers)]
+    });
+}
 
-    pub(super) fn set_up_with_project(&mut self, out: RunSender) {
-        let Some(project) = &mut self.state.startup.project else {
-            return;
-        };
-        for line in project.left_out.drain(..) {
-            out.send(Notice::note(line));
+/// Runs the start-up files, the project's as the user has answered; asks where there is no answer yet.
+pub(super) fn begin_with_answers(step: &mut Step<'_>, out: &RunSender) {
+    let Some(project) = &mut step.state.startup.project else {
+        return;
+    };
+    let left_out: Vec<_> = project.left_out.drain(..).map(Notice::note).collect();
+    let decided = project
+        .hash
+        .as_ref()
+        .and_then(|hash| step.state.skill_registry.code_decision(hash));
+    let folder = project.folder.display().to_string();
+    let files: Vec<_> = project
+        .files
+        .iter()
+        .map(|(path, text)| (path.display().to_string(), text.clone()))
+        .collect();
+    for notice in left_out {
+        step.send(out, notice);
+    }
+    match decided {
+        _ if files.is_empty() => run(step, None, out),
+        Some(true) => {
+            let project = step.state.startup.project.take();
+            run(step, project.as_ref(), out);
         }
-        let decided = project
-            .hash
-            .as_ref()
-            .and_then(|hash| self.state.skill_registry.code_decision(hash));
-        match decided {
-            _ if project.files.is_empty() => self.set_up(None, out),
-            Some(true) => {
-                let project = self.state.startup.project.take();
-                self.set_up(project.as_ref(), out);
-            }
-            Some(false) => self.set_up(None, out),
-            None if !self.io.deps.asks => {
-                let folder = project.folder.display();
-                out.send(not_run(&folder.to_string()));
-                self.set_up(None, out);
-            }
-            None => {
-                let about = QuestionSubject::ProjectFiles {
-                    folder: project.folder.display().to_string(),
-                    files: project
-                        .files
-                        .iter()
-                        .map(|(path, text)| (path.display().to_string(), text.clone()))
-                        .collect(),
-                };
-                self.state
-                    .scheduler
-                    .start(ActiveJob::Command { firm: false }, out);
-                self.ask_user(about, ApprovalRequester::Startup);
-            }
+        Some(false) => run(step, None, out),
+        None if !step.ctx.deps.asks => {
+            step.send(out, not_run(&folder));
+            run(step, None, out);
+        }
+        None => {
+            step.hold_for_question(out);
+            let about = QuestionSubject::ProjectFiles { folder, files };
+            step.ask_user(about, ApprovalRequester::Startup);
         }
     }
+}
 
-    pub(super) fn on_project_answer(&mut self, reply: &Reply) {
-        let (Some(project), Some(out)) = (
-            self.state.startup.project.take(),
-            self.state.scheduler.out().cloned(),
-        ) else {
-            return;
-        };
-        let yes = matches!(
-            reply,
-            Reply::Chosen(QuestionChoice::Once | QuestionChoice::Remember)
-        );
-        let passing = [Reply::Chosen(QuestionChoice::Once), Reply::Declined];
-        if *reply == Reply::Declined {
-            // No user could answer: the next session asks again.
-            out.send(not_run(&project.folder.display().to_string()));
-        }
-        if let (Some(hash), false) = (&project.hash, passing.contains(reply)) {
-            self.state
-                .skill_registry
-                .record_code_decision(hash.clone(), yes);
-            self.state.skill_registry.save_decisions(&out);
-        }
-        self.state.scheduler.release();
-        self.set_up(Some(&project).filter(|_| yes), out);
-        self.raise(Event::Advance);
+pub(super) fn on_project_answer(step: &mut Step<'_>, reply: &Reply) {
+    let Some(project) = step.state.startup.project.take() else {
+        return;
+    };
+    let Some(out) = step.release_question() else {
+        return;
+    };
+    let yes = matches!(
+        reply,
+        Reply::Chosen(QuestionChoice::Once | QuestionChoice::Remember)
+    );
+    let passing = [Reply::Chosen(QuestionChoice::Once), Reply::Declined];
+    if *reply == Reply::Declined {
+        // No user could answer: the next session asks again.
+        step.send(&out, not_run(&project.folder.display().to_string()));
     }
+    if let (Some(hash), false) = (&project.hash, passing.contains(reply)) {
+        let registry = &mut step.state.skill_registry;
+        registry.record_code_decision(hash.clone(), yes);
+        registry.save_decisions(&out);
+    }
+    run(step, Some(&project).filter(|_| yes), &out);
+    step.raise(Event::Advance);
+}
 
-    /// Continues after the user stopped the question; the user's own files run all the same.
-    pub(super) fn set_up_without_project(&mut self, out: RunSender) {
-        out.send(Notice::note(
+/// Continues after the user stopped the question; the user's own files run all the same.
+pub(super) fn begin_without_project(step: &mut Step<'_>, out: &RunSender) {
+    step.send(
+        out,
+        Notice::note(
             "start-up files of this project were not run: you stopped the question; you will be asked again next time",
-        ));
-        self.set_up(None, out);
-    }
+        ),
+    );
+    run(step, None, out);
+}
 
-    /// Returns the notice about files that the runtime does not run.
-    fn unsupported_notice(&mut self) -> Option<Notice> {
-        let StartupFiles {
-            own: set_up,
-            project,
-        } = std::mem::take(&mut self.state.startup);
-        let own = set_up.files.into_iter().map(|file| file.path);
-        let project = project.map(|project| project.folder);
-        let named: Vec<_> = own.chain(project).collect();
-        if named.is_empty() {
-            return None;
-        }
-        let named: Vec<_> = named
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        let notice = Notice::note(format!(
-            "start-up files are not run in a kernel of Jupyter: {}",
-            named.join(", ")
-        ));
-        Some(notice.hint("run what you need of them in a cell: `%run FILE` in a kernel of Python"))
+/// Returns the notice about files that the runtime does not run.
+fn unsupported_notice(files: StartupFiles) -> Option<Notice> {
+    let own = files.own.files.into_iter().map(|file| file.path);
+    let project = files.project.map(|project| project.folder);
+    let named: Vec<_> = own
+        .chain(project)
+        .map(|path| path.display().to_string())
+        .collect();
+    if named.is_empty() {
+        return None;
     }
+    let notice = Notice::note(format!(
+        "start-up files are not run in a kernel of Jupyter: {}",
+        named.join(", ")
+    ));
+    Some(notice.hint("run what you need of them in a cell: `%run FILE` in a kernel of Python"))
+}
 
-    fn set_up(&mut self, project: Option<&ProjectFiles>, out: RunSender) {
-        let wanted = with_project(self.state.startup.own.clone(), project);
-        if wanted.is_empty() {
-            return;
-        }
-        let request = RuntimeRequest::Startup(Box::new(wanted));
-        let run = CellRun::new(CellOrigin::Startup, out.clone());
-        self.start_cell(CellJob::new(run, None), request, out);
+fn run(step: &mut Step<'_>, project: Option<&ProjectFiles>, out: &RunSender) {
+    let wanted = with_project(step.state.startup.own.clone(), project);
+    if wanted.is_empty() {
+        return;
     }
+    let request = RuntimeRequest::Startup(Box::new(wanted));
+    let run = CellRun::new(CellOrigin::Startup, out.clone());
+    jobs::start_cell(step, CellJob::new(run, None), request, out);
+}
 
-    /// Offers the variables kept of the resumed session, then reports missing names. Restores nothing without the
-    /// user's yes, so nothing where no user can be asked.
-    pub(super) fn bring_back(&mut self, out: &RunSender) {
-        let wanted =
-            self.state.choices.keep_variables && self.io.runtimes.user.able().saved_variables;
-        let file = wanted.then(|| self.io.outputs.kept_variables()).flatten();
-        let record = self.io.record.clone();
-        let Some(file) = file else {
-            return self.await_effects(out, variables::find_missing(record));
-        };
-        if !self.io.deps.asks {
-            let message = "variables of this session were kept, and not brought back: nobody can be asked here";
-            out.send(
-                Notice::note(message).hint("run `ipycodex -r` in a terminal: it will ask you"),
-            );
-            return self.await_effects(out, variables::find_missing(record));
-        }
-        let told = self.ask_for(RuntimeRequest::Variables {
-            wish: VariablesRequest::List,
-            file: file.clone(),
-        });
-        self.await_effects(out, variables::offer_listed(told, file, record));
-    }
-
-    pub(super) fn offer_variables(&mut self, kept: SavedVariables, file: PathBuf, out: &RunSender) {
-        let holder = ActiveJob::Command { firm: false };
-        self.state.scheduler.start(holder, out.clone());
-        self.ask_user(
-            QuestionSubject::Variables(kept),
-            ApprovalRequester::RestoreVariables(file),
+/// Offers the variables kept of the resumed session, then reports missing names. Restores nothing without the user's
+/// yes, so nothing where no user can be asked.
+pub(super) fn restore_variables(step: &mut Step<'_>, out: &RunSender) {
+    let wanted = step.state.choices.keep_variables && step.ctx.user().able().saved_variables;
+    let file = wanted.then(|| step.ctx.outputs.kept_variables()).flatten();
+    let record = step.ctx.record.clone();
+    let Some(file) = file else {
+        return step.wait(out, variables::find_missing(record));
+    };
+    if !step.ctx.deps.asks {
+        let message =
+            "variables of this session were kept, and not brought back: nobody can be asked here";
+        step.send(
+            out,
+            Notice::note(message).hint("run `ipycodex -r` in a terminal: it will ask you"),
         );
+        return step.wait(out, variables::find_missing(record));
     }
+    let told = step.ask_runtime(RuntimeRequest::Variables {
+        wish: VariablesRequest::List,
+        file: file.clone(),
+    });
+    step.wait(out, variables::offer_listed(told, file, record));
+}
 
-    pub(super) fn on_restore_answer(&mut self, file: PathBuf, reply: &Reply) {
-        let Some(out) = self.state.scheduler.out().cloned() else {
-            return;
-        };
-        self.state.scheduler.release();
-        let record = self.io.record.clone();
-        if *reply == Reply::Chosen(QuestionChoice::Once) {
-            let wish = VariablesRequest::Restore;
-            let told = self.ask_for(RuntimeRequest::Variables { wish, file });
-            self.await_effects(&out, variables::report_restored(told, record));
-        } else {
-            self.await_effects(&out, variables::find_missing(record));
-        }
+pub(super) fn offer_variables(
+    step: &mut Step<'_>,
+    kept: SavedVariables,
+    file: PathBuf,
+    out: &RunSender,
+) {
+    step.hold_for_question(out);
+    step.ask_user(
+        QuestionSubject::Variables(kept),
+        ApprovalRequester::RestoreVariables(file),
+    );
+}
+
+pub(super) fn on_restore_answer(step: &mut Step<'_>, file: PathBuf, reply: &Reply) {
+    let Some(out) = step.release_question() else {
+        return;
+    };
+    let record = step.ctx.record.clone();
+    if *reply == Reply::Chosen(QuestionChoice::Once) {
+        let wish = VariablesRequest::Restore;
+        let told = step.ask_runtime(RuntimeRequest::Variables { wish, file });
+        step.wait(&out, variables::report_restored(told, record));
+    } else {
+        step.wait(&out, variables::find_missing(record));
     }
 }
 

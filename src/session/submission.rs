@@ -1,4 +1,4 @@
-//! The input of a front-end, and the answers it gets beside the events of a run.
+//! What front-ends submit, what waits in the queue, and the answers they get beside the events of a run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::agent::InputPart;
+use crate::external_calls::ExternalCall;
 use crate::input::Mode;
+use crate::replay::Replay;
 use crate::runtime::{SourceLocation, Stdin};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +62,25 @@ impl Default for Submission {
             parent: None,
         }
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadRequest {
+    pub path: PathBuf,
+    /// The path as the user knows it.
+    pub shown: String,
+    /// The startup notebook: may be missing, and prints nothing when all goes well.
+    pub startup: bool,
+}
+
+/// What waits in the queue of the scheduler.
+pub(super) enum QueuedJob {
+    Input(Submission),
+    Replay(Replay),
+    Load(LoadRequest),
+    SetUp,
+    RestoreVariables,
+    Call(ExternalCall),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

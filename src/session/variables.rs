@@ -7,10 +7,14 @@ use std::path::PathBuf;
 
 use tokio::sync::oneshot::Receiver;
 
+use crate::config::Choices;
 use crate::effect::{Effect, Found, emit};
 use crate::events::Notice;
+use crate::outputs::Outputs;
 use crate::record::RecordHandle;
-use crate::runtime::{RuntimeReply, SavedVariables};
+use crate::runtime::{RuntimeReply, RuntimeRequest, SavedVariables, VariablesRequest};
+use crate::runtimes::RuntimePeer;
+use crate::step::Step;
 use crate::text::escape::visible;
 use crate::text::{bytes_in_words, counted, cut};
 
@@ -19,17 +23,32 @@ const SAID: usize = 3;
 /// Columns of such a name, of such a reason.
 const SHORT: usize = 70;
 
-/// Returns the notice once the variables are in this session's file, if there is one.
-pub(super) async fn keep_effects(
-    told: Option<Receiver<RuntimeReply>>,
-    session: i64,
-) -> Vec<Effect> {
-    let answer = match told {
-        Some(told) => told.await.ok(),
-        None => None,
-    };
-    let said = answer.and_then(|answer| kept_notice(&answer, session));
-    said.into_iter().flat_map(emit).collect()
+/// Returns the file to keep the variables in, if they are to be kept.
+pub(super) fn file_to_keep_in(
+    choices: &Choices,
+    user: &RuntimePeer,
+    outputs: &Outputs,
+) -> Option<PathBuf> {
+    let wanted = choices.keep_variables && user.able().saved_variables && user.is_up();
+    wanted.then(|| outputs.file_of_variables()).flatten()
+}
+
+/// Keeps the variables before a change to another session; returns the notices for when it is done.
+pub(super) fn keep(step: &mut Step<'_>) -> impl Future<Output = Vec<Effect>> + use<> {
+    let file = file_to_keep_in(&step.state.choices, step.ctx.user(), step.ctx.outputs);
+    let told = file.map(|file| {
+        let wish = VariablesRequest::Save;
+        step.ask_runtime(RuntimeRequest::Variables { wish, file })
+    });
+    let session = step.state.numbering.session();
+    async move {
+        let answer = match told {
+            Some(told) => told.await.ok(),
+            None => None,
+        };
+        let said = answer.and_then(|answer| kept_notice(&answer, session));
+        said.into_iter().flat_map(emit).collect()
+    }
 }
 
 /// Waits for the variables to be kept before the session is left for another one.

@@ -70,9 +70,10 @@ pub(super) enum CellLookup {
     Other(String),
 }
 
-struct ExecutedCell {
+/// A cell that has run, for the open notebook.
+pub(super) struct ExecutedCell {
     line: u32,
-    source: String,
+    pub(super) source: String,
     outputs: Vec<CellOutput>,
     ended: DateTime<Utc>,
     took: Duration,
@@ -127,21 +128,10 @@ impl Workbook {
         })
     }
 
-    /// Queues an ended cell of the user for the open notebook; reports failures on `out`.
-    pub(super) fn keep_ran(&mut self, result: &mut CellResult, out: RunSender) {
-        let Some((line, source)) = result.kept.take() else {
-            return;
-        };
+    /// Writes a cell into the open notebook, after those before it; reports failures on `out`.
+    pub(super) fn write(&mut self, ran: ExecutedCell, out: RunSender) {
         let Some(open) = &mut self.open else {
             return;
-        };
-        let outputs = std::mem::take(&mut result.outputs);
-        let ran = ExecutedCell {
-            line,
-            source,
-            outputs,
-            ended: Utc::now(),
-            took: result.took,
         };
         let shared = Arc::clone(&open.shared);
         locked(&shared.waiting).push_back((ran, open.brought.take()));
@@ -162,6 +152,20 @@ impl Workbook {
             // A disk that does not respond must not block the end of the session.
             let _ = tokio::time::timeout(PATIENCE, writing).await;
         }
+    }
+}
+
+impl ExecutedCell {
+    /// Takes source and outputs out of a result that is kept for a notebook.
+    pub(super) fn take(result: &mut CellResult) -> Option<Self> {
+        let (line, source) = result.kept.take()?;
+        Some(ExecutedCell {
+            line,
+            source,
+            outputs: std::mem::take(&mut result.outputs),
+            ended: Utc::now(),
+            took: result.took,
+        })
     }
 }
 

@@ -66,7 +66,7 @@ impl PendingCalls {
             waker,
         };
         std::thread::Builder::new()
-            .name("guests".into())
+            .name("incoming calls".into())
             .spawn(move || {
                 while let Some(call) = incoming.next() {
                     receiver.on_call(call);

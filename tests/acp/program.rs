@@ -66,6 +66,17 @@ fn a_session_with_an_agent_that_asks_and_is_stopped() {
 }
 
 #[test]
+fn a_plan_that_is_done_stays_once() {
+    let agent = format!("acp:{} demo --acp", env!("CARGO_BIN_EXE_ipycodex"));
+    let shell = Shell::start(Home::new(), &["--agent", &agent], SIZE);
+    shell.at(1);
+    shell.cell(1, ".make a plan");
+    let text = shell.text();
+    assert_eq!(text.matches("☑ answer").count(), 1, "{text}");
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
 fn an_agent_that_logs_in_by_a_program_gets_the_terminal_for_it() {
     let mut home = Home::new();
     let login = home.path().join("login");

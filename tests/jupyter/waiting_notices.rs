@@ -53,13 +53,13 @@ fn a_kernel_that_does_something_else_is_said_to() {
     let work = ours.submit(works, Stdin::Refuse);
     ours.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
     let (plan, folder) = plan(JupyterTarget::Running(file), &kernels().unwrap());
-    let mut guest = Harness::with(plan, folder);
-    guest.ready();
-    let id = guest.submit("1 + 1", Stdin::Refuse);
-    let said = status(&mut guest);
+    let mut other = Harness::with(plan, folder);
+    other.ready();
+    let id = other.submit("1 + 1", Stdin::Refuse);
+    let said = status(&mut other);
     assert_eq!(said, "the kernel is busy with something else");
     std::fs::write(ours.folder.path().join("go"), "").unwrap();
-    assert_eq!(status(&mut guest), "");
-    assert_eq!(guest.told(id), ("<Out[7] 2>".to_owned(), Ending::Ok));
+    assert_eq!(status(&mut other), "");
+    assert_eq!(other.told(id), ("<Out[7] 2>".to_owned(), Ending::Ok));
     assert_eq!(ours.told(work).1, Ending::Ok);
 }

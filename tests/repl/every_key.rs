@@ -166,7 +166,7 @@ fn check_screens(pty: &Pty, home: &Home, passes: impl Fn(&str) -> bool) {
                 screen.contents().trim_end() == prompt
             });
             typed(pty, before);
-            let guest = (*action == "answer").then(|| asking(pty, home));
+            let client = (*action == "answer").then(|| asking(pty, home));
             pty.send(&bytes(chord));
             pty.wait_until(&format!("{after:?} ({action} by {chord})"), |screen| {
                 format!("\0{}\n", screen.contents()).contains(after)
@@ -175,7 +175,7 @@ fn check_screens(pty: &Pty, home: &Home, passes: impl Fn(&str) -> bool) {
                 pty.send(back);
                 at(pty, back, &format!("{prompt} x"));
             }
-            drop(guest);
+            drop(client);
             if *action == "submit" {
                 prompt = if prompt == "In [2]:" {
                     "In [3]:"

@@ -25,21 +25,6 @@ use super::module::{Import, Module};
 use super::rules::crates;
 use super::source::{Source, is_test_file};
 
-/// The loop of a session and the files that do what its machines say: methods of one object, which the loop calls.
-/// What they share stands below them, and none of them may name another. No file joins them.
-const LOOP: &str = "src/session/event_loop.rs";
-const LOOP_DOES: [&str; 9] = [
-    "src/session/commands/mod.rs",
-    "src/session/dispatch.rs",
-    "src/session/external_calls/driver.rs",
-    "src/session/kernels/driver.rs",
-    "src/session/runtime_events.rs",
-    "src/session/shell.rs",
-    "src/session/shutdown.rs",
-    "src/session/startup.rs",
-    "src/session/tools/driver.rs",
-];
-
 /// From a file to those it needs, each with the line and the path that says so.
 type Arrows = BTreeMap<String, BTreeMap<String, (usize, String)>>;
 
@@ -50,9 +35,6 @@ pub(super) fn circles(files: &[Source]) -> Vec<String> {
         &files.iter().filter(counted).collect::<Vec<_>>(),
         &crates(files),
     );
-    if let Some(of_loop) = arrows.get_mut(LOOP) {
-        of_loop.retain(|to, _| !LOOP_DOES.contains(&to.as_str()));
-    }
     arrows.extend(python_arrows(files));
     let mut wrong: Vec<String> = knots(&arrows)
         .iter()

@@ -6,7 +6,6 @@
 //! are ignored. The thread offers only the tools that cannot be switched off (measured with 0.169.0: a request of 4
 //! KB instead of 38, 23 instead of 55 in code mode), runs nothing and requests no approvals.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -23,6 +22,7 @@ use super::wire::turn::{TurnStartParams, UserInput, turn_id};
 use super::{active_turn, failure, thread_setup};
 use crate::agent_process::Purpose as _;
 use crate::beside::Beside;
+use crate::dialog::AnswerBlocks;
 use crate::failure::request_timed_out;
 use crate::handle::Command;
 use crate::rpc::RpcError;
@@ -49,8 +49,7 @@ struct Completion {
     usage: Option<Usage>,
     /// Present once the thread is open.
     running: Option<RunningTurn>,
-    /// Text of each message, by its number.
-    messages: BTreeMap<u64, String>,
+    messages: AnswerBlocks<()>,
     timeout: Duration,
     deadline: Instant,
 }
@@ -110,24 +109,18 @@ impl Completion {
 
     fn on_event(&mut self, event: AgentEvent) {
         match event {
-            AgentEvent::Text { message, delta, .. } => {
-                self.messages.entry(message).or_default().push_str(&delta);
-            }
-            AgentEvent::TextRestarted { message, .. } => {
-                self.messages.remove(&message);
-            }
+            AgentEvent::Text { message, delta, .. } => self.messages.push_text(message, &delta),
+            AgentEvent::TextRestarted { message, .. } => self.messages.restart_message(message),
             AgentEvent::Usage { usage, .. } => self.usage = Some(usage),
             _ => {}
         }
     }
 
     /// The model's last message.
-    fn text(&mut self) -> String {
-        let messages = std::mem::take(&mut self.messages);
-        let mut messages = messages.into_values().rev();
-        messages
-            .find(|text| !text.trim().is_empty())
-            .unwrap_or_default()
+    fn text(&self) -> String {
+        let messages = self.messages.texts();
+        let said = messages.filter(|text| !text.trim().is_empty()).last();
+        said.unwrap_or_default().to_owned()
     }
 }
 
@@ -168,7 +161,7 @@ impl Completions {
             responder: Some(responder),
             usage: None,
             running: None,
-            messages: BTreeMap::new(),
+            messages: AnswerBlocks::default(),
             timeout,
             deadline: Instant::now() + timeout,
         });

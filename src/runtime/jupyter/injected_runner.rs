@@ -13,7 +13,7 @@ use ipycodex_jupyter::{Channel, OutgoingMessage};
 
 const ANSWER: &str = "application/vnd.ipycodex.answer+json";
 /// Expression for the injected module.
-const GUEST: &str = "__import__('_ipycodex_runner.embedded', fromlist=['embedded'])";
+const EMBEDDED: &str = "__import__('_ipycodex_runner.embedded', fromlist=['embedded'])";
 
 /// Returns the message that injects the modules.
 pub(super) fn bootstrap() -> OutgoingMessage {
@@ -76,10 +76,10 @@ pub(super) fn content(id: RequestId, request: &RuntimeRequest) -> Option<Value> 
     let line = request_line(id, request).filter(|_| known)?;
     let line = python_string(String::from_utf8_lossy(&line).trim_end());
     Some(json!({
-        "code": format!("{GUEST}.take({line})"),
+        "code": format!("{EMBEDDED}.take({line})"),
         "silent": true,
         "store_history": false,
-        "user_expressions": {"ipycodex": format!("{GUEST}.told()")},
+        "user_expressions": {"ipycodex": format!("{EMBEDDED}.told()")},
         "allow_stdin": asks,
         "stop_on_error": false,
     }))

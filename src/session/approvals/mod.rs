@@ -7,6 +7,7 @@
 
 mod description;
 mod grants;
+mod policy;
 mod requester;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ use crate::record::RecordedDecision;
 
 use description::{decision, describe, unasked_note};
 pub(super) use grants::SessionGrants;
+pub(super) use policy::{ApprovalPolicy, Verdict};
 pub(super) use requester::ApprovalRequester;
 
 pub(super) enum ApprovalEvent {

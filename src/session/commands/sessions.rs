@@ -1,8 +1,62 @@
-//! Lists the recorded sessions, as a table.
+//! Lists the recorded sessions, as a table, and goes on in another one.
 
 use std::path::PathBuf;
 
-use crate::record::{RecordHandle, SessionRow};
+use crate::approvals::ApprovalPolicy;
+use crate::effect::{Effect, Event};
+use crate::events::TextEvent;
+use crate::kernels;
+use crate::record::{RecordHandle, RecordedCell, SessionRow, SessionTail, SwitchedSession};
+use crate::resume::{self, MissingNames};
+use crate::run::RunSender;
+use crate::step::Step;
+
+/// Continues in another session; interpreter, variables and choices stay.
+pub(crate) fn switch(
+    step: &mut Step<'_>,
+    (session, earlier): (SwitchedSession, Option<SessionTail>),
+    out: &RunSender,
+) {
+    let SwitchedSession { start, thread } = session;
+    kernels::driver::end_all(step);
+    step.push(Effect::ChangeSession(start.clone()));
+    let state = &mut *step.state;
+    state.turns.set_recorded_thread(thread);
+    state.skill_registry.clear_newly_loaded();
+    let mut policy = ApprovalPolicy {
+        run_cells: &mut state.choices.run_cells,
+        grants: &mut state.approvals.grants,
+        can_ask: false,
+    };
+    policy.end_session();
+    let left = state.numbering.session();
+    let index = state.step_log.change(left, start.number);
+    state.numbering.on_change(start);
+    step.push(Effect::NumberIn(index));
+    if let Some(earlier) = earlier {
+        let other = resume::other_agent(&earlier, &step.state.choices, &step.ctx.deps.missing);
+        step.send(out, TextEvent::Earlier(Box::new(earlier)));
+        other.into_iter().for_each(|notice| step.send(out, notice));
+    }
+    step.raise(Event::RestoreVariables(out.clone()));
+}
+
+/// Reports which names of these cells the interpreter lacks; with `beside`, outside of the queue.
+pub(crate) fn find_missing_names(
+    step: &mut Step<'_>,
+    cells: Vec<RecordedCell>,
+    beside: bool,
+    out: &RunSender,
+) {
+    let Some(gone) = MissingNames::among(cells, step.state.numbering.gone_before()) else {
+        return;
+    };
+    let told = step.ask_runtime(gone.request());
+    match beside {
+        true => step.spawn(gone.said(told)),
+        false => step.wait(out, gone.said(told)),
+    }
+}
 
 /// Returns the sessions that the record holds entries of, newest first.
 pub(crate) async fn recorded_sessions(

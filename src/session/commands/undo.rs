@@ -11,19 +11,67 @@ use tokio::sync::oneshot;
 
 use super::steps;
 use crate::Submission;
+use crate::approvals::ApprovalRequester;
 use crate::dialog::{CellEntry, Dialog};
-use crate::effect::{Effect, Found, RecordWrite, emit, warn};
+use crate::effect::{Effect, Event, Found, RecordWrite, emit, warn};
 use crate::events::{Notice, TextEvent};
 use crate::input::is_ipycodex_input;
-use crate::question::SteppedCell;
+use crate::question::{QuestionChoice, QuestionSubject, Reply, SteppedCell};
 use crate::record::RecordHandle;
-use crate::runtime::{CellStep, CheckpointRequest, Checkpoints, RuntimeReply};
+use crate::run::RunSender;
+use crate::runtime::{CellStep, CheckpointRequest, Checkpoints, RuntimeReply, RuntimeRequest};
+use crate::step::Step;
 use crate::undo::{InterpreterSessions, UndoFollowUp, UndoRequest};
 
 const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
 
 /// Characters of a prompt that identify it in a line.
 const NAMED: usize = 60;
+
+/// Undoes an exchange that has run cells, after asking the interpreter whether it can step back over them.
+pub(crate) fn undo(step: &mut Step<'_>, request: UndoRequest, out: &RunSender) {
+    let request = request.since(step.state.numbering.gone_before());
+    if request.over.is_empty() || !step.ctx.user().is_up() {
+        return step.extend_for(remove_exchange(&request), out);
+    }
+    let told = step.ask_runtime(RuntimeRequest::Checkpoints(CheckpointRequest::List));
+    let sessions = step.state.step_log.sessions.clone();
+    step.wait(out, on_checkpoints(told, sessions, request));
+}
+
+/// Asks the user whether the interpreter steps back as well.
+pub(crate) fn offer_step_back(step: &mut Step<'_>, request: UndoRequest, out: &RunSender) {
+    if !step.ctx.deps.asks {
+        let effects = remove_exchange_only(&request, &nobody_to_ask(&request));
+        return step.extend_for(effects, out);
+    }
+    step.hold_for_question(out);
+    let about = QuestionSubject::StepBack {
+        exchange: request.line,
+        over: request.over.clone(),
+    };
+    step.ask_user(about, ApprovalRequester::Undo(request));
+}
+
+pub(crate) fn on_step_back_answer(step: &mut Step<'_>, request: UndoRequest, reply: &Reply) {
+    let Some(out) = step.release_question() else {
+        return;
+    };
+    let why = match reply {
+        Reply::Chosen(QuestionChoice::Once) => {
+            let sessions = step.state.step_log.sessions.clone();
+            let wish = sessions.back(request.first());
+            let told = step.ask_runtime(RuntimeRequest::Checkpoints(wish));
+            let record = step.ctx.record.clone();
+            let done = on_stepped(told, wish, record, sessions, request);
+            return step.wait_firmly(&out, done);
+        }
+        Reply::Declined => nobody_to_ask(&request),
+        _ => String::new(),
+    };
+    step.extend_for(remove_exchange_only(&request, &why), &out);
+    step.raise(Event::Advance);
+}
 
 /// Undoes the last exchange; `ran_for` maps the agent's cells to their prompts.
 pub(super) async fn undo_last(

@@ -8,7 +8,7 @@
 //! A caller that the session's own agent started calls *inside* the running turn: the turn runs these calls between
 //! its own, shows and records them. Invariant: each call returns exactly once.
 
-mod driver;
+pub(super) mod driver;
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};

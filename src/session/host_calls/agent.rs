@@ -2,7 +2,7 @@
 //!
 //! The turn waits for its code and cannot answer it: a question is answered beside the turn, without the
 //! conversation and without tools; a tool runs in a `ToolRunner` of its own and runs no cell, which would wait for
-//! the cell that asks. `kernels/driver.rs` does both. Invariants: one call at a time, in order; each is replied to
+//! the cell that asks. `driver.rs` does both. Invariants: one call at a time, in order; each is replied to
 //! once, unless its code has ended or it was cancelled; the active call ends with the code.
 
 use std::collections::VecDeque;

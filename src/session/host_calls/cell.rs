@@ -1,6 +1,6 @@
 //! Host calls of the user's cells: the active one and the queue.
 //!
-//! A cell that calls is suspended beneath the prompt or tool it called for; `external_calls/driver.rs` runs that.
+//! A cell that calls is suspended beneath the prompt or tool it called for; `driver.rs` runs that.
 //! Invariants: one call at a time, in order; each is replied to once, unless its cell has ended or it was
 //! cancelled; when the user stops one, all calls of the cell are stopped.
 

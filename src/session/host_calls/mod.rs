@@ -7,6 +7,9 @@
 
 mod agent;
 mod cell;
+pub(super) mod driver;
 
-pub(super) use agent::{ActiveAgentCall, AgentHostCalls};
-pub(super) use cell::{CellHostCalls, answered, schema_error};
+use agent::ActiveAgentCall;
+pub(super) use agent::AgentHostCalls;
+pub(super) use cell::CellHostCalls;
+use cell::{answered, schema_error};

@@ -9,7 +9,7 @@
 //! idle ones are ended and the start is tried once more; a kernel that died twice within [`WINDOW`] is not started
 //! again before that is over. Absent on purpose: the user's own interpreter, which nothing here ends.
 
-mod driver;
+pub(super) mod driver;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -418,7 +418,7 @@ impl Prompt {
     fn on_interrupt(&mut self, state: PromptState, around: &PromptContext<'_>) -> PromptStep {
         let interrupt = Effect::Interrupt {
             role: around.role,
-            to: To::Job,
+            to: Some(To::Job),
         };
         let mut step = PromptStep::default();
         match state {

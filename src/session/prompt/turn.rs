@@ -20,7 +20,7 @@ use crate::agent::{
 };
 use crate::answer_events::answer_event;
 use crate::approvals::ApprovalRequester;
-use crate::dialog::{AnswerBuilder, ToolRecord, call_line, interrupted, tool_line};
+use crate::dialog::{AnswerBuilder, ToolRecord, WorkRecord, call_line, interrupted, tool_line};
 use crate::effect::{Effect, Event};
 use crate::events::{AnswerEvent, TurnOutcome};
 use crate::question::QuestionSubject;
@@ -205,27 +205,23 @@ impl Turn {
                 self.answer.set_plan(&plan.collect::<Vec<_>>());
                 self.received_bytes += 1;
             }
-            AgentEvent::ActivityUpdated { activity, .. } => {
-                if let Some(work) = activity.record() {
-                    self.received_bytes += work.title.len() + work.result.len();
-                    self.answer.push_work(&work);
-                }
-            }
+            AgentEvent::ActivityUpdated { activity, .. } => self.record_work(activity.record()),
             AgentEvent::FilesChanged { changes, .. } => {
-                let work = FileChange::record(changes);
-                self.received_bytes += work.title.len();
-                self.answer.push_work(&work);
+                self.record_work(Some(FileChange::record(changes)));
             }
             AgentEvent::Notice {
                 notice: AgentNotice::FileWritten(written),
                 ..
-            } => {
-                let work = written.record();
-                self.received_bytes += work.title.len();
-                self.answer.push_work(&work);
-            }
+            } => self.record_work(Some(written.record())),
             AgentEvent::Usage { usage, .. } => self.usage = Some(*usage),
             _ => {}
+        }
+    }
+
+    fn record_work(&mut self, work: Option<WorkRecord>) {
+        if let Some(work) = work {
+            self.received_bytes += work.title.len() + work.result.len();
+            self.answer.push_work(&work);
         }
     }
 
@@ -340,10 +336,11 @@ impl Turn {
             TurnOutcome::Interrupted => interrupted(&self.answer.stored()),
             TurnOutcome::Complete | TurnOutcome::Failed(_) => self.answer.stored(),
         };
+        let texts = self.answer.texts().filter(|text| !text.is_empty());
         let end = Box::new(TurnEnd {
             outcome,
             stored,
-            texts: self.answer.texts(),
+            texts: texts.map(str::to_owned).collect(),
             usage: Usage::sum(self.usage, self.side_usage),
             thread,
         });

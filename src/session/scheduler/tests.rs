@@ -1,10 +1,11 @@
 //! The scheduler as tables of events and effects.
 
 use super::*;
+use crate::Submission;
 use crate::cell::CellOrigin;
 use crate::events::{EndEvent, SessionEvent};
 use crate::output::transcript::TranscriptText;
-use crate::replay::{ReplayPurpose, ReplayStep};
+use crate::replay::{Replay, ReplayPurpose, ReplayStep};
 use crate::replay_summary::{ReplayStop, ReplaySummary};
 use crate::run::stream;
 use crate::runtime::{Death, Ending};

@@ -11,6 +11,7 @@ mod references;
 mod replay;
 mod resume;
 mod second_runtime;
+mod steps;
 mod stops;
 mod suggestions;
 mod taken_back;
@@ -25,7 +26,7 @@ use serde_json::{Value, json};
 
 use std::sync::{Arc, Mutex};
 
-use super::handle::Command;
+use super::effect::Event;
 use super::*;
 pub(super) use words::{word, words};
 
@@ -173,10 +174,22 @@ fn stage_of(
 ) -> Stage {
     let calls = Arc::clone(&runtime.calls);
     let agent = scripted::Script::new(turns);
+    let mut parts = parts_of(runtime, agent.clone());
+    change(&mut parts);
+    let (session, background) = start(parts).unwrap();
+    Stage {
+        session,
+        background,
+        agent,
+        calls,
+    }
+}
+
+fn parts_of(runtime: Script, agent: scripted::Script) -> Parts {
     let here = PathBuf::from("/");
     let runtime = RuntimePlan::Scripted(runtime);
     let plan = AgentConfig {
-        kind: AgentKind::Scripted(agent.clone()),
+        kind: AgentKind::Scripted(agent),
         variables: Default::default(),
         cwd: here.clone(),
         client_version: "0".into(),
@@ -195,7 +208,7 @@ fn stage_of(
         once: false,
     };
     let (record, reports) = crate::record::open(opening, begin);
-    let mut parts = Parts {
+    Parts {
         runtime: PlannedRuntime {
             capabilities: crate::runtime::connect::capabilities(&runtime),
             needs_session_at_start: false,
@@ -230,14 +243,6 @@ fn stage_of(
         artifacts: PathBuf::from("/nowhere"),
         record_path: PathBuf::from("/nowhere"),
         notebooks: NotebookPlaces::default(),
-    };
-    change(&mut parts);
-    let (session, background) = start(parts).unwrap();
-    Stage {
-        session,
-        background,
-        agent,
-        calls,
     }
 }
 

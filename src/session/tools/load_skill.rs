@@ -52,7 +52,9 @@ pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginRe
     }
     Ok(match &skill.origin {
         // Without a user to ask, the skill is read like any file; its code does not run.
-        SkillOrigin::Project(project) if context.can_ask && !context.skills.trusts(project) => {
+        SkillOrigin::Project(project)
+            if context.policy.can_ask && !context.skills.trusts(project) =>
+        {
             let about = QuestionSubject::ProjectSkill {
                 skill: skill.name.clone(),
                 path: skill.path.clone(),
@@ -126,7 +128,9 @@ impl SkillLoad {
         match context.skills.may_run(&skill) {
             Some(true) => self.next_block(skill, Vec::new(), context),
             Some(false) => finish(&skill, &not_run_note(&skill, DECLINED), context),
-            None if !context.can_ask => finish(&skill, &not_run_note(&skill, NOBODY), context),
+            None if !context.policy.can_ask => {
+                finish(&skill, &not_run_note(&skill, NOBODY), context)
+            }
             None => {
                 let about = QuestionSubject::SkillCode {
                     skill: skill.name.clone(),

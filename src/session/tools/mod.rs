@@ -9,7 +9,7 @@
 //! (`prompt/tool_mentions.rs`).
 
 mod arguments;
-mod driver;
+pub(super) mod driver;
 mod dry_run;
 mod function;
 mod load_skill;
@@ -33,12 +33,11 @@ use crate::ids::CallId;
 use crate::runtime::RequestId;
 use crate::runtimes::RuntimeRole;
 
-pub(super) use driver::NESTED_CELLS;
 use dry_run::DryRun;
 pub(super) use notebook::{NotebookJob, NotebookJobResult, SeenFiles};
 pub(super) use skill_registry::SkillRegistry;
 pub use skill_registry::{FindSkills, Skills};
-pub(super) use specs::RUN_CELLS;
+pub(super) use specs::{NESTED_CELLS, RUN_CELLS};
 pub(super) use table::{ToolOffer, is_built_in, shows_itself};
 use tool::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext};
 pub(super) use tool::{ToolEffect, ToolEvent};
@@ -168,7 +167,7 @@ impl ToolRunner {
         else {
             return effect;
         };
-        let effect = dry_run.intercept(effect, *context.run_cells == RunCells::Preview);
+        let effect = dry_run.intercept(effect, *context.policy.run_cells == RunCells::Preview);
         if matches!(effect, ToolEffect::Submit(_)) {
             *awaiting = Awaiting::Answer;
         }
@@ -219,6 +218,18 @@ impl ToolRunner {
             }
             | ActiveCall::Stopping(running) => running.role(),
             ActiveCall::Working { code: None, .. } | ActiveCall::None => RuntimeRole::User,
+        }
+    }
+
+    /// The runtime has the code of the call as this request.
+    pub(super) fn submitted(&mut self, id: RequestId) {
+        if let ActiveCall::Working {
+            code: Some(RunningCode::Cell { run, .. }),
+            ..
+        }
+        | ActiveCall::Stopping(RunningCode::Cell { run, .. }) = &mut self.active
+        {
+            run.id = Some(id);
         }
     }
 

@@ -13,8 +13,8 @@ use super::arguments::Arguments;
 use super::tool::is_yes;
 use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::{InputPart, Subject};
+use crate::approvals::Verdict;
 use crate::cell::CellResult;
-use crate::config::RunCells;
 use crate::input::is_ipycodex_input;
 use crate::notebook::document::{CellAction, CellChanges, CellKind, Draft, DraftCell, LineRange};
 use crate::notebook::{TIMES, output_value, times};
@@ -232,8 +232,7 @@ impl Tool for NotebookCall {
                     ));
                 }
                 if reply == Reply::Chosen(QuestionChoice::Session) {
-                    *context.run_cells = RunCells::Auto;
-                    context.allowed.ask_before_reset = true;
+                    context.policy.grant_cells();
                 }
                 self.run(pending)
             }
@@ -267,7 +266,7 @@ impl NotebookCall {
             PreparedRequest::Failed(why) => ToolEffect::failed(&why),
             PreparedRequest::Reply { text, images } => context.finish(tool_return(text, images)),
             PreparedRequest::Change(ready) if !asks => self.write(*ready),
-            PreparedRequest::Change(ready) if context.can_ask => {
+            PreparedRequest::Change(ready) if context.policy.can_ask => {
                 let about = QuestionSubject::Agent(Subject::Edit {
                     changes: vec![ready.change.clone()],
                     reason: None,
@@ -296,15 +295,15 @@ impl NotebookCall {
                     source,
                     line,
                 });
-                match context.run_cells {
-                    RunCells::Off => ToolEffect::failed(
+                match context.policy.cells(true, false) {
+                    Verdict::Off => ToolEffect::failed(
                         "the user has switched run_cells off; the cell was not run",
                     ),
-                    RunCells::Auto => self.run(pending),
-                    RunCells::Ask | RunCells::Preview if !context.can_ask => ToolEffect::failed(
+                    Verdict::Allowed => self.run(pending),
+                    Verdict::NobodyToAsk => ToolEffect::failed(
                         "the cell was not run: the user has to allow it and there is nobody here to ask",
                     ),
-                    RunCells::Ask | RunCells::Preview => {
+                    Verdict::Ask => {
                         let proposed = ProposedCell {
                             code: pending.source.clone(),
                             title: pending.title(),

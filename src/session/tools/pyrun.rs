@@ -34,7 +34,7 @@ pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginRe
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::PYRUN)))?;
     let call = PyrunCall {
         code,
-        unprotected: context.allowed.unprotected,
+        unprotected: context.policy.grants.unprotected,
     };
     let step = call.submit();
     Ok((Box::new(call), step))
@@ -53,7 +53,7 @@ impl PyrunCall {
         if self.unprotected {
             return ToolEffect::failed(&why);
         }
-        if !context.can_ask {
+        if !context.policy.can_ask {
             return ToolEffect::failed(&format!(
                 "pyrun did not run: {why}, and there is nobody here to allow it without that protection"
             ));
@@ -83,7 +83,7 @@ impl Tool for PyrunCall {
                 choice
                 @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
             )) => {
-                context.allowed.unprotected |= choice != QuestionChoice::Once;
+                context.policy.grants.unprotected |= choice != QuestionChoice::Once;
                 self.unprotected = true;
                 self.submit()
             }

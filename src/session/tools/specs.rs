@@ -9,6 +9,9 @@ use crate::agent::ToolSpec;
 use crate::runtime::RuntimeCapabilities;
 
 pub(super) const PYRUN: &str = "pyrun";
+/// Error returned when the agent's code calls a tool that runs cells.
+pub(crate) const NESTED_CELLS: &str =
+    "no cell can be run for a cell that waits for it: run the code here";
 pub(crate) const RUN_CELLS: &str = "run_cells";
 pub(super) const LOAD_SKILL: &str = "load_skill";
 pub(super) const NOTEBOOK: &str = "notebook";

@@ -10,9 +10,8 @@ use serde_json::Value;
 use super::notebook::{NotebookJob, NotebookJobResult};
 use super::skill_registry::SkillRegistry;
 use crate::agent::{InputPart, PlanStep};
-use crate::approvals::SessionGrants;
+use crate::approvals::ApprovalPolicy;
 use crate::cell::CellResult;
-use crate::config::RunCells;
 use crate::kernels::{KernelPlacement, OpenedKernel};
 use crate::outputs::{OutputKind, Outputs};
 use crate::question::{QuestionChoice, QuestionSubject, Reply};
@@ -107,18 +106,15 @@ pub(crate) trait Tool: Send {
 
 pub(crate) struct ToolContext<'a> {
     pub now: Instant,
-    /// False where there is no user to ask.
-    pub can_ask: bool,
     /// The user's interpreter runs and may hold variables.
     pub interpreter_up: bool,
     /// A running cell of the user waits for this turn, so no other cell can run.
     pub cell_waiting: bool,
     pub runtime: &'a RuntimeCapabilities,
     pub stdin: Stdin,
-    pub run_cells: &'a mut RunCells,
     /// Each call gets a fresh kernel of its own, also where it asks for a kept one.
     pub kernels_per_call: bool,
-    pub allowed: &'a mut SessionGrants,
+    pub policy: ApprovalPolicy<'a>,
     pub skills: &'a mut SkillRegistry,
     pub outputs: &'a Outputs,
     pub cwd: &'a Path,

@@ -1,4 +1,4 @@
-//! A streamed answer, its stored form, and the stored form read back.
+//! The stored form of an answer, and the stored form read back.
 //!
 //! Stored: markdown as received, `<thinking>` blocks, and a `<details>` block for each tool call, command and piece
 //! of the agent's own work, and for its plan (their JSON is one line, so a result can never end its block). Displayed
@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use super::blocks::{AnswerBlock, AnswerBlocks};
 use super::context::INTERRUPTED;
 use super::python;
 
@@ -52,61 +53,17 @@ pub struct WorkRecord {
 /// The status of a command that was not allowed and did not run.
 pub const DENIED: &str = "declined";
 
-/// Collects an answer piece by piece.
-#[derive(Debug, Clone, Default)]
-pub struct AnswerBuilder {
-    blocks: Vec<Block>,
-}
+/// An answer as the record stores it: each work when it has ended.
+pub type AnswerBuilder = AnswerBlocks<StoredWork>;
 
+/// A `<details>` block.
 #[derive(Debug, Clone)]
-enum Block {
-    Text { message: u64, text: String },
-    Thought { part: u64, text: String },
+pub enum StoredWork {
     Details(String),
     Plan(String),
 }
 
 impl AnswerBuilder {
-    pub fn push_text(&mut self, message: u64, delta: &str) {
-        let tail = self.blocks.iter_mut().rev();
-        let known = tail
-            .take_while(|block| !matches!(block, Block::Details(_) | Block::Plan(_)))
-            .find_map(|block| match block {
-                Block::Text { message: m, text } if *m == message => Some(text),
-                _ => None,
-            });
-        match known {
-            Some(text) => text.push_str(delta),
-            None => self.blocks.push(Block::Text {
-                message,
-                text: delta.to_owned(),
-            }),
-        }
-    }
-
-    /// Drops the text of `message`, which starts again.
-    pub fn restart_message(&mut self, message: u64) {
-        self.blocks
-            .retain(|block| !matches!(block, Block::Text { message: m, .. } if *m == message));
-    }
-
-    /// Appends to the reasoning; a new part begins a new paragraph.
-    pub fn push_thought(&mut self, part: u64, delta: &str) {
-        match self.blocks.last_mut() {
-            Some(Block::Thought { part: p, text }) => {
-                if *p != part && !text.is_empty() {
-                    text.push_str("\n\n");
-                }
-                *p = part;
-                text.push_str(delta);
-            }
-            _ => self.blocks.push(Block::Thought {
-                part,
-                text: delta.to_owned(),
-            }),
-        }
-    }
-
     pub fn push_tool(&mut self, record: &ToolRecord) {
         let data = json!({
             "id": record.id,
@@ -150,54 +107,39 @@ impl AnswerBuilder {
             .map(|(step, status)| json!({"step": step, "status": status}));
         let data = json!({"plan": steps.collect::<Vec<_>>()});
         let now = details_block(&summary, &data);
-        let known = self.blocks.iter_mut().find_map(|block| match block {
-            Block::Plan(plan) => Some(plan),
+        let known = self.0.iter_mut().find_map(|block| match block {
+            AnswerBlock::Work(StoredWork::Plan(plan)) => Some(plan),
             _ => None,
         });
         match known {
             Some(plan) => *plan = now,
-            None => self.blocks.push(Block::Plan(now)),
+            None => self.push(StoredWork::Plan(now)),
         }
     }
 
     fn details(&mut self, summary: &str, data: &Value) {
-        self.blocks
-            .push(Block::Details(details_block(summary, data)));
-    }
-
-    /// True while there is no text to store.
-    pub fn is_empty(&self) -> bool {
-        self.stored().is_empty()
-    }
-
-    /// The texts so far, without reasoning and work.
-    pub fn texts(&self) -> Vec<String> {
-        let texts = self.blocks.iter().filter_map(|block| match block {
-            Block::Text { text, .. } if !text.is_empty() => Some(text.clone()),
-            _ => None,
-        });
-        texts.collect()
+        self.push(StoredWork::Details(details_block(summary, data)));
     }
 
     /// The stored form of the answer so far.
     pub fn stored(&self) -> String {
         let mut stored = String::new();
         let mut after_details = false;
-        for block in &self.blocks {
+        for block in &self.0 {
             match block {
-                Block::Text { text, .. } if !text.is_empty() => {
+                AnswerBlock::Text { text, .. } if !text.is_empty() => {
                     blank_line(&mut stored);
                     push_model_text(&mut stored, text);
                     after_details = false;
                 }
-                Block::Thought { text, .. } if !text.trim().is_empty() => {
+                AnswerBlock::Thought { text, .. } if !text.trim().is_empty() => {
                     blank_line(&mut stored);
                     stored.push_str("<thinking>\n");
                     push_model_text(&mut stored, text.trim());
                     stored.push_str("\n</thinking>\n\n");
                     after_details = false;
                 }
-                Block::Details(details) | Block::Plan(details) => {
+                AnswerBlock::Work(StoredWork::Details(details) | StoredWork::Plan(details)) => {
                     if !stored.is_empty() && (after_details || !stored.ends_with("\n\n")) {
                         stored.push('\n');
                     }

@@ -19,8 +19,8 @@ use serde_json::Value;
 
 use super::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext, ToolEffect, ToolEvent, specs};
 use crate::agent::{PlanStep, WorkStatus};
+use crate::approvals::Verdict;
 use crate::cell::CellResult;
-use crate::config::RunCells;
 use crate::kernels::{KernelChoice, KernelPlacement, OpenedKernel};
 use crate::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::runtime::{BranchRequest, RuntimeReply, RuntimeRequest, Snapshot};
@@ -172,7 +172,7 @@ impl CellsCall {
     }
 
     fn ask_unprotected(&self, why: String, context: &ToolContext<'_>) -> ToolEffect {
-        if !context.can_ask {
+        if !context.policy.can_ask {
             return ToolEffect::failed(&format!(
                 "no cell was run: {why}, so nothing keeps it from changing files, and there is nobody here to \
                  allow it without that protection. `\"run_cells\": \"auto\"` in config.json or \
@@ -242,7 +242,7 @@ impl CellsCall {
         let unprotected = opened.unprotected.clone();
         self.opened = Some(opened);
         match unprotected {
-            Some(why) if !self.allowed && !context.allowed.unprotected => {
+            Some(why) if !self.allowed && !context.policy.grants.unprotected => {
                 self.ask_unprotected(why, context)
             }
             _ => self.begin(context),
@@ -302,24 +302,23 @@ pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginRe
         paused: None,
         timed_out: false,
         restarted: false,
-        unprotected: context.allowed.unprotected,
+        unprotected: context.policy.grants.unprotected,
     };
-    call.allowed = match context.run_cells {
-        RunCells::Off => {
+    call.allowed = match context.policy.cells(live, call.resets()) {
+        Verdict::Off => {
             return Err(ToolReturn::failed(
                 "the user has switched run_cells off; no cell was run. `%ipycodex run_cells ask` brings it back.",
             ));
         }
-        RunCells::Auto => !(live && context.allowed.ask_before_reset && call.resets()),
-        RunCells::Ask | RunCells::Preview => false,
+        Verdict::NobodyToAsk => {
+            return Err(ToolReturn::failed(
+                "no cell was run: the user has to allow it and there is nobody here to ask. `\"run_cells\": \"auto\"` \
+                 in config.json or `%ipycodex run_cells auto` allows it beforehand. `\"kernel\": \"copy\"` and \
+                 `\"scratch\"` need no leave where they can be confined.",
+            ));
+        }
+        verdict => verdict == Verdict::Allowed,
     };
-    if live && !call.allowed && !context.can_ask {
-        return Err(ToolReturn::failed(
-            "no cell was run: the user has to allow it and there is nobody here to ask. `\"run_cells\": \"auto\"` \
-             in config.json or `%ipycodex run_cells auto` allows it beforehand. `\"kernel\": \"copy\"` and \
-             `\"scratch\"` need no leave where they can be confined.",
-        ));
-    }
     call.unprotected |= call.allowed;
     let step = match call.request.which {
         KernelChoice::Copy => call.begin(context),
@@ -347,11 +346,9 @@ impl Tool for CellsCall {
                 @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
             )) => {
                 if choice != QuestionChoice::Once && self.request.which == KernelChoice::Live {
-                    // The setting is where `%ipycodex` shows and changes it. Resets still need approval.
-                    *context.run_cells = RunCells::Auto;
-                    context.allowed.ask_before_reset = true;
+                    context.policy.grant_cells();
                 } else if choice != QuestionChoice::Once {
-                    context.allowed.unprotected = true;
+                    context.policy.grants.unprotected = true;
                 }
                 self.allowed = true;
                 if self.request.which == KernelChoice::Copy {
@@ -391,7 +388,7 @@ impl Tool for CellsCall {
                 let own = match self.request.which {
                     // The user's interpreter ends its copy by itself.
                     KernelChoice::Copy => false,
-                    KernelChoice::Live => !context.can_ask,
+                    KernelChoice::Live => !context.policy.can_ask,
                     KernelChoice::Scratch | KernelChoice::Fresh => true,
                 };
                 if again && own {

@@ -20,7 +20,7 @@ const WEATHER: &str = "<details class='tool-usage-details'>\n\
 #[test]
 fn the_stored_form() {
     let mut answer = AnswerBuilder::default();
-    assert!(answer.is_empty());
+    assert_eq!(answer.stored(), "");
     answer.push_thought(0, "hm");
     answer.push_thought(0, "m\n");
     assert_eq!(answer.stored(), "<thinking>\nhmm\n</thinking>\n\n");
@@ -60,7 +60,7 @@ fn empty_thoughts_leave_nothing() {
     let mut answer = AnswerBuilder::default();
     answer.push_thought(0, " \n");
     answer.push_text(0, "");
-    assert!(answer.is_empty());
+    assert_eq!(answer.stored(), "");
 }
 
 #[test]

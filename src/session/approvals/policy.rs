@@ -1,0 +1,94 @@
+//! What the agent's code may do: the user's setting, and what the user has granted for the session.
+
+use super::SessionGrants;
+use crate::config::RunCells;
+
+pub(crate) struct ApprovalPolicy<'a> {
+    pub(crate) run_cells: &'a mut RunCells,
+    pub(crate) grants: &'a mut SessionGrants,
+    /// False where there is no user to ask.
+    pub(crate) can_ask: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Allowed,
+    Ask,
+    /// The user would have to be asked, and is not there.
+    NobodyToAsk,
+    /// The user has switched `run_cells` off.
+    Off,
+}
+
+impl ApprovalPolicy<'_> {
+    /// Decides about cells, in the user's interpreter if `live`; `resets` would drop the user's variables.
+    pub(crate) fn cells(&self, live: bool, resets: bool) -> Verdict {
+        match *self.run_cells {
+            RunCells::Off => Verdict::Off,
+            RunCells::Auto if !(live && resets && self.grants.ask_before_reset) => Verdict::Allowed,
+            _ if live && !self.can_ask => Verdict::NobodyToAsk,
+            RunCells::Auto | RunCells::Ask | RunCells::Preview => Verdict::Ask,
+        }
+    }
+
+    /// Allows cells in the user's interpreter for the session, but no resets. The setting is where `%ipycodex` shows
+    /// and changes it.
+    pub(crate) fn grant_cells(&mut self) {
+        *self.run_cells = RunCells::Auto;
+        self.grants.ask_before_reset = true;
+    }
+
+    /// Ends what was granted, together with the session.
+    pub(crate) fn end_session(&mut self) {
+        if std::mem::take(self.grants).ask_before_reset {
+            *self.run_cells = RunCells::Ask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_and_the_grants_decide_together() {
+        use Verdict::{Allowed, Ask, NobodyToAsk, Off};
+        type Row = (RunCells, bool, bool, [Verdict; 4]);
+        // Setting, granted for the session, somebody to ask; live, live with a reset, beside, beside with a reset.
+        let table: [Row; 7] = [
+            (RunCells::Off, false, true, [Off; 4]),
+            (RunCells::Ask, false, true, [Ask; 4]),
+            (
+                RunCells::Ask,
+                false,
+                false,
+                [NobodyToAsk, NobodyToAsk, Ask, Ask],
+            ),
+            (RunCells::Preview, false, true, [Ask; 4]),
+            (RunCells::Auto, false, false, [Allowed; 4]),
+            (RunCells::Ask, true, true, [Allowed, Ask, Allowed, Allowed]),
+            (
+                RunCells::Ask,
+                true,
+                false,
+                [Allowed, NobodyToAsk, Allowed, Allowed],
+            ),
+        ];
+        for (setting, granted, can_ask, expected) in table {
+            let (mut run_cells, mut grants) = (setting, SessionGrants::default());
+            let mut policy = ApprovalPolicy {
+                run_cells: &mut run_cells,
+                grants: &mut grants,
+                can_ask,
+            };
+            if granted {
+                policy.grant_cells();
+            }
+            let cases = [(true, false), (true, true), (false, false), (false, true)];
+            let verdicts = cases.map(|(live, resets)| policy.cells(live, resets));
+            assert_eq!(verdicts, expected, "{setting:?}, granted: {granted}");
+            policy.end_session();
+            assert_eq!(run_cells, setting, "a session leaves the setting as it was");
+        }
+    }
+}
