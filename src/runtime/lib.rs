@@ -14,12 +14,12 @@
 //! - a broken connection ([`RuntimeEvent::Lost`]) is no death: the state of the interpreter is then unknown.
 //! - a dead interpreter is an event ([`RuntimeEvent::Died`]), and the next `Execute` starts a new one.
 //!
-//! Absent on purpose: async, files, clocks. Each back end is a folder here, and a plan with its arms in `connect`.
+//! Absent on purpose: async, files, clocks. Each back end is a folder here with a `Supervisor` (`supervisor.rs`), and a
+//! plan with its arms in `connect`.
 
 mod answer;
 mod call;
 mod capabilities;
-mod channel;
 mod checkpoints;
 pub mod connect;
 mod control;
@@ -33,8 +33,10 @@ mod marks;
 pub mod properties;
 mod python;
 mod request;
+mod request_kind;
 pub mod scripted;
 mod shell;
+mod supervisor;
 mod terminal;
 mod variables;
 

@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::super::channel::{CloseFlag, EventSender};
+use super::super::control::EventSender;
 use super::super::terminal::CellPty;
 use super::super::{OutputStream, RuntimeEvent, RuntimeInfo, StartFailure};
-use super::control::Control;
+use super::control::{Control, runs_code};
 use super::find::{Candidate, InterpreterSearch, find};
 use super::interpreter::{Interpreter, Launch, PollStep};
-use super::map::{RequestKind, interrupted};
 use super::plan::{LANGUAGE, PythonPlan};
 use super::sequencer::SequenceItem;
 use super::stage::stage;
 use super::wire::{PROTOCOL, RunnerFrame, excerpt};
+use crate::request_kind::RequestKind;
 use crate::text::trace::STARTUP;
 
 const BUDGET: Duration = Duration::from_secs(30);
@@ -188,11 +188,7 @@ impl Starter<'_> {
                 Some(Err(why)) => return StartAttempt::Failed(why),
                 None => {}
             }
-            for (id, request) in self.control.take_cancelled() {
-                if let Some(kind) = RequestKind::from_request(&request) {
-                    self.events.send(interrupted(id, kind));
-                }
-            }
+            self.control.end_cancelled(self.events);
             if self.is_unwanted() {
                 interpreter.group().signal(Signal::KILL);
                 return StartAttempt::Abandoned;
@@ -236,8 +232,6 @@ impl Starter<'_> {
 
     /// Returns true when the runtime closes, or is shut down with nothing left to run.
     fn is_unwanted(&self) -> bool {
-        let runs_code =
-            |request: &_| RequestKind::from_request(request).is_some_and(RequestKind::runs_code);
         self.control.is_closing()
             || (self.control.has_request(|request| {
                 RequestKind::from_request(request) == Some(RequestKind::Shutdown)
