@@ -21,6 +21,7 @@ mod answer;
 mod call;
 mod capabilities;
 mod checkpoints;
+mod child_io;
 pub mod connect;
 mod control;
 mod environment;

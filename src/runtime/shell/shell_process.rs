@@ -32,7 +32,6 @@ const WHOLE_SCREEN: [&[u8]; 3] = [b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h"];
 pub(super) struct ShellProcess {
     launched: LaunchedShell,
     marks: MarkFilter<ShellMark>,
-    unsent: Vec<u8>,
     /// Number of commands announced so far.
     count: u64,
     /// Process id of the shell itself.
@@ -46,7 +45,6 @@ impl ShellProcess {
         ShellProcess {
             marks: MarkFilter::new(&launched.nonce),
             launched,
-            unsent: Vec::new(),
             count: 0,
             process: None,
             silent: false,
@@ -67,12 +65,12 @@ impl ShellProcess {
         if let Some(exit) = &launched.exit {
             watched.push(PollFd::new(exit, PollFlags::IN));
         }
-        if !self.unsent.is_empty() {
-            watched.push(PollFd::new(&launched.commands, PollFlags::OUT));
+        if let Some(commands) = launched.commands.blocked() {
+            watched.push(PollFd::new(commands, PollFlags::OUT));
         }
         let look = launched.exit.is_none().then_some(LOOK);
         control.wait(watched, patience.into_iter().chain(look).min());
-        self.send(b"");
+        self.launched.commands.send(b"");
     }
 
     /// Sends the line that announces a command.
@@ -125,7 +123,7 @@ impl ShellProcess {
     pub(super) fn hand_over(&mut self, place: &str, code: &str) {
         let name = format!("{}{}", self.launched.nonce, self.count);
         let words = [name.as_bytes(), place.as_bytes(), code.as_bytes(), b""];
-        self.send(&words.join(&0));
+        self.launched.commands.send(&words.join(&0));
     }
 
     /// Kills the foreground job, if there is one and `job` is true; else the shell itself.
@@ -255,21 +253,5 @@ impl ShellProcess {
     fn send_line(&self, line: &str) {
         // Fails only when the shell is gone, which is detected elsewhere.
         let _ = rustix::io::write(&self.launched.lines, line.as_bytes());
-    }
-
-    /// Sends bytes on the shell's command pipe, as far as there is room.
-    fn send(&mut self, bytes: &[u8]) {
-        self.unsent.extend_from_slice(bytes);
-        let mut written = 0;
-        while written < self.unsent.len() {
-            match rustix::io::write(&self.launched.commands, &self.unsent[written..]) {
-                Ok(count) => written += count,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                // The reader is gone: its end is detected elsewhere.
-                Err(_) => written = self.unsent.len(),
-            }
-        }
-        self.unsent.drain(..written);
     }
 }
