@@ -3,7 +3,7 @@
 //! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks
 //! nor fails; every failure becomes an event. Absent on purpose: reading settings or the environment.
 
-use super::environment::apply_environment;
+use super::request::apply_environment;
 use super::scripted::{Script, ScriptedRuntime};
 use super::{
     EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, jupyter, python, shell,

@@ -3,7 +3,7 @@
 //! Invariant: only Python kernels have tools, references and inspections of ours, since the code for them is Python.
 
 use super::convert;
-use super::plan::{JupyterPlan, JupyterTarget};
+use super::local::{JupyterPlan, JupyterTarget};
 use crate::{CompletionSupport, RuntimeCapabilities};
 use ipycodex_jupyter::find_kernelspec;
 

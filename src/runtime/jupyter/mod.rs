@@ -16,10 +16,8 @@ mod kernel_phase;
 mod liveness;
 mod local;
 mod outbox;
-mod plan;
 mod request_tracker;
 mod shared;
-mod start_failure;
 mod supervisor;
 mod wait_status;
 
@@ -31,7 +29,7 @@ pub(super) use capabilities::{capabilities, capabilities_of_served};
 use gateway::GatewayKernel;
 pub use gateway::{GatewayPlan, GatewayTarget};
 use local::LocalKernel;
-pub use plan::{JupyterPlan, JupyterTarget, START_TIMEOUT};
+pub use local::{JupyterPlan, JupyterTarget, START_TIMEOUT};
 pub use shared::{
     IDLE_TIMEOUT, SharedGateway, SharedPlan, check_gateway_packages, keep_gateway, shared_gateways,
 };

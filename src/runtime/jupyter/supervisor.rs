@@ -21,7 +21,7 @@ use super::liveness::Liveness;
 use super::outbox::Outbox;
 use super::request_tracker::RequestTracker;
 use super::wait_status::{PATIENCE, WaitReason, WaitStatus};
-use super::{bash, convert, start_failure};
+use super::{bash, convert};
 use crate::request_kind::{dead, interrupted};
 use crate::supervisor::{LastDeath, Orders, SharedCapabilities, SupervisedRuntime, Supervisor};
 use crate::{
@@ -268,7 +268,7 @@ impl KernelSupervisor {
             }
             return;
         }
-        let failure = start_failure::silent(self.kernel.as_ref());
+        let failure = self.kernel.unanswered();
         self.on_failure(failure);
         self.kernel.kill();
     }
@@ -434,7 +434,7 @@ impl KernelSupervisor {
         match self.phase {
             KernelPhase::Absent => return,
             KernelPhase::Starting { .. } => {
-                let failure = start_failure::ended(self.kernel.as_ref(), &death);
+                let failure = self.kernel.ended_early(&death);
                 return self.on_failure(failure);
             }
             KernelPhase::Ready => {}

@@ -6,7 +6,6 @@
 //! output (`sequencer.rs`). Invariant: control and output never share a descriptor, so no output of a cell can be
 //! taken for a frame. Absent on purpose: sanitising output, sizes of results, the user's own terminal.
 
-mod comm;
 mod control;
 mod deferred_finish;
 mod find;

@@ -2,13 +2,11 @@
 //!
 //! In: requests of the contract, of which it runs commands. Out: its events. A script of ours (`assets/shell`) is
 //! read after the user's own settings (`launch.rs`) and lets one thread (`supervisor.rs`, `shell_process.rs`) pass
-//! commands to the shell's top level; marks in the terminal's output (`marks.rs`) report when one begins and how it
-//! ends. `plan.rs` chooses the shell. Absent on purpose: the shell's language, sanitising output, the user's own
-//! terminal.
+//! commands to the shell's top level; marks in the terminal's output report when one begins and how it ends. `plan.rs`
+//! chooses the shell. Absent on purpose: the shell's language, sanitising output, the user's own terminal.
 
 mod control;
 mod launch;
-mod marks;
 mod plan;
 mod shell_process;
 mod supervisor;

@@ -25,9 +25,8 @@ use super::super::{
 use super::capabilities;
 use super::control::Control;
 use super::launch::launch;
-use super::marks::ShellMark;
 use super::plan::{Program, ShellPlan};
-use super::shell_process::ShellProcess;
+use super::shell_process::{ShellMark, ShellProcess};
 use crate::process::SuspendKey;
 
 /// Time after which the user is notified that the shell's settings take long.
