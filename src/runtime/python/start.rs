@@ -33,10 +33,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 const EARLY_OUTPUT: usize = 1024 * 1024;
 const OLDEST: (u32, u32) = (3, 8);
 
-pub(super) enum Start {
+pub(super) enum Start<Why = StartFailure> {
     /// Ready, with its output so far.
     Up(Box<Interpreter>, RuntimeInfo, Vec<EarlyOutput>),
-    Failed(StartFailure),
+    Failed(Why),
     /// Killed on request before it was ready.
     Killed,
     /// The runtime closed, or was shut down, meanwhile.
@@ -48,12 +48,8 @@ pub(super) struct EarlyOutput {
     pub(super) bytes: Vec<u8>,
 }
 
-enum StartAttempt {
-    Ready(Box<Interpreter>, RuntimeInfo, Vec<EarlyOutput>),
-    Failed(String),
-    Killed,
-    Abandoned,
-}
+/// The start of one candidate.
+type StartAttempt = Start<String>;
 
 /// Environment variable that disables the check of Python's version.
 const SKIP_CHECK: &str = "IPYCODEX_PYTHON_SKIP_CHECK";
@@ -80,7 +76,7 @@ impl Starter<'_> {
         } = find(self.plan);
         for candidate in &candidates {
             match self.try_candidate(&script, candidate) {
-                StartAttempt::Ready(interpreter, info, early) => {
+                StartAttempt::Up(interpreter, info, early) => {
                     if !failures.is_empty() && !self.restarted {
                         self.events.send(RuntimeEvent::Notice(format!(
                             "{}; using {}",
@@ -150,7 +146,7 @@ impl Starter<'_> {
         };
         self.control.set_group(Some(interpreter.group()));
         let trial = self.await_ready(interpreter, candidate, began);
-        if !matches!(trial, StartAttempt::Ready(..)) {
+        if !matches!(trial, StartAttempt::Up(..)) {
             self.control.set_group(None);
         }
         trial
@@ -183,7 +179,7 @@ impl Starter<'_> {
                         milliseconds: began.elapsed().as_secs_f64() * 1000.0,
                         restarted: self.restarted,
                     };
-                    return StartAttempt::Ready(Box::new(interpreter), info, early);
+                    return StartAttempt::Up(Box::new(interpreter), info, early);
                 }
                 Some(Err(why)) => return StartAttempt::Failed(why),
                 None => {}
