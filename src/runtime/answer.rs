@@ -5,8 +5,7 @@
 
 use serde_json::Value;
 
-use super::checkpoints::{CheckpointStep, Checkpoints};
-use super::variables::SavedVariables;
+use super::saved_state::{CheckpointStep, Checkpoints, SavedVariables};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::text::offset::CodePoints;

@@ -3,12 +3,11 @@
 //! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks
 //! nor fails; every failure becomes an event. Absent on purpose: reading settings or the environment.
 
-use super::environment::apply_environment;
-use super::jupyter::JupyterRuntime;
-use super::python::PythonRuntime;
+use super::request::apply_environment;
 use super::scripted::{Script, ScriptedRuntime};
-use super::shell::ShellRuntime;
-use super::{EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent};
+use super::{
+    EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, jupyter, python, shell,
+};
 
 pub use super::jupyter::{
     GatewayPlan, GatewayTarget, IDLE_TIMEOUT, JupyterPlan, JupyterTarget, START_TIMEOUT,
@@ -59,10 +58,10 @@ impl RuntimePlan {
 /// Returns what a runtime of this plan can do, as far as that is known before it starts.
 pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
     match plan {
-        RuntimePlan::Embedded(plan) => super::python::capabilities(plan.terminal.is_some()),
-        RuntimePlan::Shell(_) => super::shell::capabilities("shell"),
-        RuntimePlan::Jupyter(plan) => super::jupyter::capabilities(plan),
-        RuntimePlan::Gateway(_) => super::jupyter::capabilities_of_served(),
+        RuntimePlan::Embedded(plan) => python::capabilities(plan.terminal.is_some()),
+        RuntimePlan::Shell(_) => shell::capabilities("shell"),
+        RuntimePlan::Jupyter(plan) => jupyter::capabilities(plan),
+        RuntimePlan::Gateway(_) => jupyter::capabilities_of_served(),
         RuntimePlan::Scripted(script) => script.capabilities.clone(),
     }
 }
@@ -71,10 +70,10 @@ pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
 pub fn connect(plan: RuntimePlan) -> (Box<dyn Runtime>, RuntimeEvents) {
     let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);
     let runtime: Box<dyn Runtime> = match plan {
-        RuntimePlan::Embedded(plan) => Box::new(PythonRuntime::start(plan, sender)),
-        RuntimePlan::Shell(plan) => Box::new(ShellRuntime::start(plan, sender)),
-        RuntimePlan::Jupyter(plan) => Box::new(JupyterRuntime::start(plan, sender)),
-        RuntimePlan::Gateway(plan) => Box::new(JupyterRuntime::serve(plan, sender)),
+        RuntimePlan::Embedded(plan) => Box::new(python::start(plan, sender)),
+        RuntimePlan::Shell(plan) => Box::new(shell::start(plan, sender)),
+        RuntimePlan::Jupyter(plan) => Box::new(jupyter::start(plan, sender)),
+        RuntimePlan::Gateway(plan) => Box::new(jupyter::serve(plan, sender)),
         RuntimePlan::Scripted(script) => Box::new(ScriptedRuntime::start(script, sender)),
     };
     (runtime, events)

@@ -1,22 +1,25 @@
-//! State that the thread that owns an interpreter shares with the handles of its runtime: the queue of requests,
-//! the descriptor that wakes the thread, and the process group that receives signals.
+//! What passes between the thread that polls an interpreter and all others: requests and the end of the runtime go
+//! down, woken through a descriptor that the thread polls; events go up.
 //!
-//! In: requests and the end of the runtime, from any thread. Out: the same, to the owner thread, woken through a
-//! descriptor that it polls. Invariants: nothing here blocks but [`Control::wait`]; a signal goes only to a group
-//! that has not been reaped. Each runtime defines what an interrupt means and adds the state for it (`Own`). Absent
-//! on purpose: knowledge of any protocol.
+//! Invariants: nothing here blocks but [`Control::wait`] and [`EventSender::send`], which waits while the channel is
+//! full, which bounds memory, and returns at once when the runtime is closed. Each runtime defines what an interrupt
+//! means and adds the state for it (`Own`). Absent on purpose: knowledge of any protocol; async.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::error::TrySendError;
 
-use super::channel::CloseFlag;
-use super::{RequestId, RuntimeRequest};
-use crate::process::Group;
+use super::supervisor::Orders;
+use super::{Interrupter, RequestId, RuntimeEvent, RuntimeRequest};
 
 /// Interval at which the owner checks for requests when there is no wake descriptor.
 const LOOK: Duration = Duration::from_millis(200);
@@ -24,6 +27,7 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Control<Own> {
     state: Mutex<Shared<Own>>,
+    closing: Arc<AtomicBool>,
     /// `None` where no descriptor could be created: the owner then polls every [`LOOK`].
     wake: Option<OwnedFd>,
 }
@@ -32,23 +36,29 @@ pub(super) struct Control<Own> {
 pub(super) struct Shared<Own> {
     /// Submitted, not yet taken by the owner.
     pub(super) queue: VecDeque<(RequestId, RuntimeRequest)>,
-    pub(super) group: Option<Group>,
     /// State that this runtime needs to interrupt what runs.
     pub(super) own: Own,
-    closing: bool,
-    owner: Option<Thread>,
 }
 
 impl<Own: Default> Control<Own> {
     pub(super) fn new() -> Self {
         Control {
             state: Mutex::default(),
+            closing: Arc::default(),
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok(),
         }
     }
 }
 
 impl<Own> Control<Own> {
+    /// Returns the sender of the owner's events.
+    pub(super) fn sender(&self, events: Sender<RuntimeEvent>) -> EventSender {
+        EventSender {
+            events,
+            closing: Arc::clone(&self.closing),
+        }
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, Shared<Own>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -62,20 +72,8 @@ impl<Own> Control<Own> {
         self.state().queue.pop_front()
     }
 
-    /// Ends the runtime; the owner stops waiting.
-    pub(super) fn close(&self) {
-        let mut state = self.state();
-        state.closing = true;
-        if let Some(owner) = &state.owner {
-            owner.unpark();
-        }
-        drop(state);
-        self.wake();
-    }
-
-    /// Sets the thread that [`Control::close`] unparks.
-    pub(super) fn set_owner(&self, owner: Thread) {
-        self.state().owner = Some(owner);
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
     }
 
     /// Returns true when a submitted request satisfies `wanted`.
@@ -117,9 +115,17 @@ impl<Own> Control<Own> {
     }
 }
 
-impl<Own: Send> CloseFlag for Control<Own> {
-    fn is_closing(&self) -> bool {
-        self.state().closing
+impl<Own> Orders for Control<Own>
+where
+    Control<Own>: Interrupter,
+{
+    fn submit(&self, id: RequestId, request: RuntimeRequest) {
+        self.submit(id, request);
+    }
+
+    fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        self.wake();
     }
 }
 
@@ -127,5 +133,44 @@ pub(super) fn timespec(wait: Duration) -> Timespec {
     Timespec {
         tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: wait.subsec_nanos().into(),
+    }
+}
+
+/// Sends events into the bounded channel from a plain thread.
+pub(super) struct EventSender {
+    events: Sender<RuntimeEvent>,
+    closing: Arc<AtomicBool>,
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl EventSender {
+    /// Sends, waiting for room; drops the event when the receiver is gone or the runtime closes.
+    pub(super) fn send(&self, event: RuntimeEvent) {
+        let Err(TrySendError::Full(event)) = self.events.try_send(event) else {
+            return;
+        };
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut context = Context::from_waker(&waker);
+        let mut room = pin!(self.events.reserve());
+        loop {
+            match room.as_mut().poll(&mut context) {
+                Poll::Ready(Ok(permit)) => return permit.send(event),
+                Poll::Ready(Err(_)) => return,
+                Poll::Pending if self.closing.load(Ordering::SeqCst) => return,
+                // The end of the runtime unparks, too.
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+
+    pub(super) fn send_all(&self, events: impl IntoIterator<Item = RuntimeEvent>) {
+        events.into_iter().for_each(|event| self.send(event));
     }
 }

@@ -8,9 +8,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::answer::RuntimeReply;
-use super::call::HostCall;
 use super::interpreter::{Death, RuntimeInfo, StartFailure};
-use super::request::RequestId;
+use super::request::{HostCall, RequestId};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use ipycodex_jupyter::CommMessage;

@@ -14,16 +14,14 @@
 //! - a broken connection ([`RuntimeEvent::Lost`]) is no death: the state of the interpreter is then unknown.
 //! - a dead interpreter is an event ([`RuntimeEvent::Died`]), and the next `Execute` starts a new one.
 //!
-//! Absent on purpose: async, files, clocks. Each back end is a folder here, and a plan with its arms in `connect`.
+//! Absent on purpose: async, files, clocks. Each back end is a folder here with a `Supervisor` (`supervisor.rs`), and a
+//! plan with its arms in `connect`.
 
 mod answer;
-mod call;
 mod capabilities;
-mod channel;
-mod checkpoints;
+mod child_io;
 pub mod connect;
 mod control;
-mod environment;
 mod event;
 mod interpreter;
 mod jupyter;
@@ -33,10 +31,12 @@ mod marks;
 pub mod properties;
 mod python;
 mod request;
+mod request_kind;
+mod saved_state;
 pub mod scripted;
 mod shell;
+mod supervisor;
 mod terminal;
-mod variables;
 
 pub use ipycodex_jupyter::{CommMessage, CommOp};
 use ipycodex_process::{self as process, files};
@@ -46,19 +46,18 @@ pub use answer::{
     Completeness, Completion, INSPECTION_MIME, PARTS_MIME, ReferenceValue, RuntimeReply,
     SOURCE_MIME, Snapshot, ToolLookup, split_parts,
 };
-pub use call::{HostCall, HostReply, HostRequest};
 pub use capabilities::{CompletionSupport, RuntimeCapabilities};
-pub use checkpoints::{
-    CellStep, Checkpoint, CheckpointRequest, CheckpointStep, Checkpoints, MissingCheckpoint,
-};
-pub use environment::EnvironmentChanges;
 pub use event::{DisplayData, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
-    BranchRequest, DarkRendering, DryRunCell, Execute, InputReply, IpythonFlags, RecordLocation,
-    RequestId, RuntimeRequest, SourceLocation, StartupFile, StartupPlan, Stdin, THIS_REQUEST,
+    BranchRequest, DarkRendering, DryRunCell, EnvironmentChanges, Execute, HostCall, HostReply,
+    HostRequest, InputReply, IpythonFlags, RecordLocation, RequestId, RuntimeRequest,
+    SourceLocation, StartupFile, StartupPlan, Stdin, THIS_REQUEST,
 };
-pub use variables::{SavedVariable, SavedVariables, VariablesRequest};
+pub use saved_state::{
+    CellStep, Checkpoint, CheckpointRequest, CheckpointStep, Checkpoints, MissingCheckpoint,
+    SavedVariable, SavedVariables, VariablesRequest,
+};
 
 use std::sync::Arc;
 

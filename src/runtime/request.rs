@@ -1,8 +1,11 @@
-//! Requests of a session to a runtime.
+//! Requests of a session to a runtime; host calls, requests of running code to its session.
 //!
-//! Invariant: nothing here says how a request is carried out. The reply is named beside each request; replies are
-//! defined in `answer.rs`, events that come without a request in `event.rs`.
+//! Invariants: nothing here says how a request is carried out; each request of running code gets one reply, unless its
+//! cell ends first. The reply is named beside each request; replies are defined in `answer.rs`, events that come
+//! without a request in `event.rs`.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,10 +13,7 @@ use serde_json::Value;
 
 use ipycodex_jupyter::CommMessage;
 
-use super::call::HostReply;
-use super::checkpoints::CheckpointRequest;
-use super::environment::EnvironmentChanges;
-use super::variables::VariablesRequest;
+use super::saved_state::{CheckpointRequest, VariablesRequest};
 use crate::text::offset::CodePoints;
 
 /// Id of one submitted request; unique within a runtime's life, across restarts of its interpreter.
@@ -214,6 +214,22 @@ pub struct Execute {
     pub parent: Option<Arc<Value>>,
 }
 
+/// Environment variables by name; `None` removes the variable.
+pub type EnvironmentChanges = Vec<(String, Option<String>)>;
+
+/// Applies the changes to the environment a process starts with.
+pub(super) fn apply_environment(
+    process: &mut BTreeMap<OsString, OsString>,
+    told: &EnvironmentChanges,
+) {
+    for (name, value) in told {
+        match value {
+            Some(value) => process.insert(name.into(), value.into()),
+            None => process.remove(&OsString::from(name)),
+        };
+    }
+}
+
 /// Outputs of a cell that are adapted to a dark terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DarkRendering {
@@ -346,4 +362,47 @@ pub struct RecordLocation {
     pub path: PathBuf,
     /// Id of the running session.
     pub session: i64,
+}
+
+/// A request of running code to its session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostCall {
+    /// Number to name in the reply.
+    pub call: u64,
+    /// The request itself.
+    pub request: HostRequest,
+    /// The code waits for the reply and does nothing else: a reply resumes it, so no interrupt is needed.
+    pub blocking: bool,
+}
+
+/// Requests that running code can make.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostRequest {
+    /// An answer of the agent; the reply is an object with `text` (the whole answer) and `last` (its last message).
+    Ask {
+        /// Prompt text, sent unchanged.
+        prompt: String,
+        /// JSON schema that the answer must fit.
+        schema: Option<Value>,
+        /// Functions of the namespace offered as tools for this prompt.
+        tools: Vec<String>,
+    },
+    /// A call of one of the session's tools; the reply is its result as text.
+    Tool {
+        /// Tool name.
+        name: String,
+        /// Arguments, a JSON object.
+        arguments: Value,
+    },
+}
+
+/// Reply to a host call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostReply {
+    /// The result.
+    Value(Value),
+    /// The call failed or is not allowed; the reason.
+    Refused(String),
+    /// The user interrupted the call; raises `KeyboardInterrupt` in the code.
+    Interrupted,
 }

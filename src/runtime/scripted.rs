@@ -11,11 +11,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::Sender;
 
 use super::{
-    CellTerminal, Checkpoints, Completeness, Ending, Finish, Interrupter, ReferenceValue,
-    RequestId, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeReply,
-    RuntimeRequest, SavedVariables, Snapshot,
+    CellTerminal, Checkpoints, Completeness, Ending, Interrupter, ReferenceValue, RequestId,
+    Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest,
+    SavedVariables, Snapshot,
 };
 use crate::output::mime::MimeBundle;
+use crate::request_kind::finished;
 
 /// Returns the events that a scripted runtime sends for one request.
 pub type ScriptedHandler = Box<dyn FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send>;
@@ -124,17 +125,7 @@ impl Script {
     pub fn default_reply(id: RequestId, request: &RuntimeRequest) -> Vec<RuntimeEvent> {
         let answer = match request {
             RuntimeRequest::Execute(_) | RuntimeRequest::Startup(_) => {
-                let finish = Finish {
-                    ending: Ending::Ok,
-                    exit: None,
-                    milliseconds: 0.0,
-                    cwd: None,
-                    typeahead: Vec::new(),
-                };
-                return vec![
-                    RuntimeEvent::Started { id },
-                    RuntimeEvent::Finished { id, finish },
-                ];
+                return vec![RuntimeEvent::Started { id }, finished(id, Ending::Ok)];
             }
             RuntimeRequest::ReplyInput { .. }
             | RuntimeRequest::ReplyRecord { .. }

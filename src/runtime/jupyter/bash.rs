@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::output::traceback::CellError;
 use crate::process::output_within;
-use crate::python::finished;
+use crate::request_kind::finished;
 use crate::{Ending, Execute, RequestId, RuntimeEvent};
 
 /// Time limit of Bash's syntax check.

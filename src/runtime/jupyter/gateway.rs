@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::kernel::{Kernel, KernelEvent};
 use super::shared::{Lease, SharedPlan, acquire};
-use crate::environment::apply_environment;
+use crate::request::apply_environment;
 use crate::{Death, EnvironmentChanges, StartFailure};
 use ipycodex_jupyter::{
     Channel, ChannelEvent, Gateway, GatewayError, IncomingMessage, OutgoingMessage, open_socket,

@@ -7,7 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use super::convert::text_of;
-use crate::python::{RequestKind, answer_of, injectable_modules, request_line};
+use crate::python::{answer_of, injectable_modules, request_line};
+use crate::request_kind::RequestKind;
 use crate::{Execute, RequestId, RuntimeReply, RuntimeRequest, Stdin};
 use ipycodex_jupyter::{Channel, OutgoingMessage};
 

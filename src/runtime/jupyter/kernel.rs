@@ -1,6 +1,7 @@
-//! The interface to a kernel: its messages and its lifetime, for every transport.
+//! The interface to a kernel: its messages, its lifetime, and why it did not start, for every transport.
 //!
-//! In: messages and commands of the supervisor. Out: [`KernelEvent`]s. Implemented by `local.rs` and `gateway.rs`.
+//! In: messages and commands of the supervisor. Out: [`KernelEvent`]s; a [`StartFailure`] with the last lines that the
+//! kernel wrote to stderr. Implemented by `local.rs` and `gateway.rs`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::Sender;
 
+use crate::text::escape::visible;
 use crate::{Death, EnvironmentChanges, StartFailure};
 use ipycodex_jupyter::{ChannelEvent, OutgoingMessage};
 
@@ -63,4 +65,47 @@ pub(crate) trait Kernel: Send {
     /// Ends a kernel of ours and waits for its end; one that accepts messages (`up`) gets a `shutdown_request`
     /// first.
     fn end(&mut self, up: bool) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
+impl dyn Kernel {
+    /// Returns the failure of a kernel that did not answer `kernel_info_request` in time.
+    pub(super) fn unanswered(&self) -> StartFailure {
+        let hint = match self.last_lines() {
+            Some(words) => words,
+            None if self.attached() => {
+                "it may be busy or have hung: try again, or start a new kernel with `--runtime jupyter:NAME`"
+                    .into()
+            }
+            None => alone(),
+        };
+        StartFailure {
+            message: format!(
+                "the kernel `{}` has not answered for {} s",
+                self.place(),
+                self.patience().as_secs()
+            ),
+            hint,
+        }
+    }
+
+    /// Returns the failure of a kernel that ended before it answered.
+    pub(super) fn ended_early(&self, death: &Death) -> StartFailure {
+        let place = self.place();
+        StartFailure {
+            message: format!("the kernel `{place}` ended before it answered: {death}"),
+            hint: self.last_lines().unwrap_or_else(alone),
+        }
+    }
+
+    fn last_lines(&self) -> Option<String> {
+        let said = self.last_words();
+        let lines = said.lines().filter(|line| !line.trim().is_empty());
+        let lines: Vec<_> = lines.map(visible).collect();
+        let words = lines[lines.len().saturating_sub(3)..].join(" / ");
+        (!words.is_empty()).then(|| format!("it said: {words}"))
+    }
+}
+
+fn alone() -> String {
+    "try it with `jupyter console`; `--runtime embedded` needs no kernel".into()
 }

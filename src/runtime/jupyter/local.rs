@@ -1,15 +1,16 @@
 //! A kernel of this machine, over its sockets: started from its kernelspec, or already running.
 //!
-//! In: a plan. Out: kernel events. Invariants: a kernel that we started ends with us, also when we are killed; one
-//! that was found stays. Absent on purpose: kernels on other machines, which need a gateway.
+//! In: a plan, which start-up builds from settings and the environment. Out: kernel events. Invariants: a kernel that
+//! we started ends with us, also when we are killed; one that was found stays. Absent on purpose: kernels on other
+//! machines, which need a gateway.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::process::ExitStatus;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -19,9 +20,8 @@ use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::watch;
 
 use super::kernel::{Kernel, KernelEvent};
-use super::plan::{JupyterPlan, JupyterTarget};
-use crate::environment::apply_environment;
 use crate::process::{Child, Group, Leadership, SpawnPlan, StderrTail, spawn};
+use crate::request::apply_environment;
 use crate::{Death, EnvironmentChanges, StartFailure};
 use ipycodex_jupyter::{
     Channel, ClientChannels, ConnectionInfo, Kernelspec, OutgoingMessage, ReservedPort,
@@ -33,6 +33,30 @@ const LEAVES: Duration = Duration::from_secs(3);
 /// Maximum time until a running kernel answers `kernel_info_request`, on the control channel, beside what it runs.
 const ANSWERS: Duration = Duration::from_secs(10);
 const IN_FLIGHT: usize = 1024;
+
+/// Usual time limit until a kernel answers `kernel_info_request`.
+pub const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone)]
+pub struct JupyterPlan {
+    pub target: JupyterTarget,
+    pub cwd: PathBuf,
+    pub variables: BTreeMap<OsString, OsString>,
+    /// Folders that may hold kernelspecs, nearest first.
+    pub folders: Vec<PathBuf>,
+    /// Folder of our connection files, each kept while its kernel lives.
+    pub connections: PathBuf,
+    /// Maximum time until a kernel that we start answers `kernel_info_request`.
+    pub patience: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JupyterTarget {
+    /// A kernel to start: the name of its kernelspec.
+    Installed(String),
+    /// A running kernel, which stays: its connection file.
+    Running(PathBuf),
+}
 
 pub(super) struct LocalKernel {
     plan: JupyterPlan,
@@ -157,9 +181,8 @@ fn watch_exit(
     let watched = group.clone();
     let watch = move || {
         let death = match child.wait() {
-            _ if watched.was_killed() => Death::Killed,
-            Ok(status) => death_of(status),
-            Err(_) => Death::Killed,
+            Ok(status) if !watched.was_killed() => Death::from(Ok(status)),
+            _ => Death::Killed,
         };
         drop(ports);
         // The file may be gone with its folder.
@@ -177,13 +200,6 @@ fn watch_exit(
         process,
         tail,
         ended,
-    }
-}
-
-fn death_of(status: ExitStatus) -> Death {
-    match (status.signal(), status.code()) {
-        (Some(signal), _) => Death::Signalled(signal),
-        (None, code) => Death::Exited(code.unwrap_or(0)),
     }
 }
 

@@ -63,6 +63,10 @@ impl Outbox {
         });
     }
 
+    pub(super) fn push_all(&mut self, events: impl IntoIterator<Item = RuntimeEvent>) {
+        events.into_iter().for_each(|event| self.push(event));
+    }
+
     fn push_omission_notice(&mut self) {
         let (id, missing) = std::mem::take(&mut self.left_out);
         if missing == 0 {

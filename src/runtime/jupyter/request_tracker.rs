@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::convert::{self, text_of};
 use super::{bash, injected_runner};
-use crate::python::{RequestKind, finished, interrupted};
+use crate::request_kind::{RequestKind, finished};
 use crate::{
     Death, Ending, Execute, Finish, InputReply, RequestId, RuntimeEvent, RuntimeReply,
     RuntimeRequest, Stdin,
@@ -438,14 +438,4 @@ fn end_of_cell(one: &PendingRequest, reply: &Map<String, Value>) -> Vec<RuntimeE
         },
     });
     events
-}
-
-/// Returns the end of an interrupted request that was never sent to a kernel.
-pub(crate) fn stopped(id: RequestId, request: &RuntimeRequest) -> Option<RuntimeEvent> {
-    RequestKind::from_request(request).map(|kind| interrupted(id, kind))
-}
-
-/// Returns the end of a request that was never sent to a kernel, which died.
-pub(crate) fn dead(id: RequestId, request: &RuntimeRequest, death: &Death) -> Option<RuntimeEvent> {
-    RequestKind::from_request(request).map(|kind| kind.end(id, death))
 }

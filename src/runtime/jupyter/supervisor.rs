@@ -5,34 +5,37 @@
 //! a minute the next start waits for a cell. Absent on purpose: what messages mean (`request_tracker.rs`).
 
 use std::collections::VecDeque;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::mpsc::{Permit, Receiver, Sender, UnboundedReceiver, channel};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::sync::mpsc::{
+    Permit, Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel,
+};
+use tokio::time::{MissedTickBehavior, interval};
 
-use super::capabilities::{SharedCapabilities, capabilities_of};
+use super::capabilities::capabilities_of;
 use super::kernel::{Kernel, KernelEvent};
 use super::kernel_phase::KernelPhase;
 use super::liveness::Liveness;
 use super::outbox::Outbox;
-use super::request_tracker::{RequestTracker, dead, stopped};
+use super::request_tracker::RequestTracker;
 use super::wait_status::{PATIENCE, WaitReason, WaitStatus};
-use super::{bash, convert, start_failure};
+use super::{bash, convert};
+use crate::request_kind::{dead, interrupted};
+use crate::supervisor::{LastDeath, Orders, SharedCapabilities, SupervisedRuntime, Supervisor};
 use crate::{
-    Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
+    Death, Interrupter, RequestId, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeReply,
+    RuntimeRequest, StartFailure,
 };
 use ipycodex_jupyter::{Channel, ChannelEvent, IncomingMessage, OutgoingMessage};
 
 /// Interval between `kernel_info_request`s: messages published before our subscription are lost.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Two deaths within this time stop the restarts.
-const WINDOW: Duration = Duration::from_secs(60);
 const IN_FLIGHT: usize = 1024;
 
 #[derive(Debug)]
-pub(super) enum SupervisorCommand {
+enum SupervisorCommand {
     Request(RequestId, Box<RuntimeRequest>),
     Interrupt,
     Kill,
@@ -47,7 +50,7 @@ enum LoopStep<'a> {
     KernelEvent(KernelEvent),
 }
 
-pub(super) struct KernelSupervisor {
+struct KernelSupervisor {
     kernel: Box<dyn Kernel>,
     news: Receiver<KernelEvent>,
     orders: UnboundedReceiver<SupervisorCommand>,
@@ -60,35 +63,62 @@ pub(super) struct KernelSupervisor {
     /// Wait status last sent for the first cell.
     awaited: WaitStatus,
     liveness: Liveness,
-    died: Option<Instant>,
+    last_death: LastDeath,
     restarted: bool,
 }
 
-impl KernelSupervisor {
-    pub(super) fn new(
-        kernel: Box<dyn Kernel>,
-        events: Sender<RuntimeEvent>,
-        capabilities: SharedCapabilities,
-        orders: UnboundedReceiver<SupervisorCommand>,
-    ) -> Self {
-        KernelSupervisor {
-            kernel,
-            news: channel(1).1,
-            orders,
-            events,
-            outbox: Outbox::default(),
-            capabilities,
-            phase: KernelPhase::Absent,
-            tracker: RequestTracker::default(),
-            waiting: VecDeque::new(),
-            awaited: WaitStatus::default(),
-            liveness: Liveness::default(),
-            died: None,
-            restarted: false,
-        }
+/// Starts the runtime, with the capabilities that its kernel is assumed to have until it has identified itself.
+pub(super) fn start(
+    kernel: Box<dyn Kernel>,
+    capabilities: RuntimeCapabilities,
+    events: Sender<RuntimeEvent>,
+) -> SupervisedRuntime {
+    let (commands, orders) = unbounded_channel();
+    let capabilities = Arc::new(Mutex::new(capabilities));
+    let supervisor = KernelSupervisor {
+        kernel,
+        news: channel(1).1,
+        orders,
+        events: events.clone(),
+        outbox: Outbox::default(),
+        capabilities: Arc::clone(&capabilities),
+        phase: KernelPhase::Absent,
+        tracker: RequestTracker::default(),
+        waiting: VecDeque::new(),
+        awaited: WaitStatus::default(),
+        liveness: Liveness::default(),
+        last_death: LastDeath::default(),
+        restarted: false,
+    };
+    SupervisedRuntime::start(supervisor, Arc::new(commands), capabilities, None, events)
+}
+
+// Sending fails when the supervisor has ended, which has sent the reason.
+impl Orders for UnboundedSender<SupervisorCommand> {
+    fn submit(&self, id: RequestId, request: RuntimeRequest) {
+        let _ = self.send(SupervisorCommand::Request(id, Box::new(request)));
     }
 
-    pub(super) fn run(mut self) {
+    fn close(&self) {
+        let _ = self.send(SupervisorCommand::Leave);
+    }
+}
+
+impl Interrupter for UnboundedSender<SupervisorCommand> {
+    fn interrupt(&self) {
+        let _ = self.send(SupervisorCommand::Interrupt);
+    }
+
+    fn kill(&self) {
+        let _ = self.send(SupervisorCommand::Kill);
+    }
+}
+
+impl Supervisor for KernelSupervisor {
+    const THREAD: &'static str = "jupyter";
+    const OWNED: &'static str = "the Jupyter kernel";
+
+    fn run(mut self) {
         let executor = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
@@ -97,7 +127,9 @@ impl KernelSupervisor {
             Err(error) => self.fail_at_once(&error),
         }
     }
+}
 
+impl KernelSupervisor {
     fn fail_at_once(&mut self, error: &std::io::Error) {
         // The channel is new and has room.
         let _ = self
@@ -191,25 +223,21 @@ impl KernelSupervisor {
             if self.tracker.bash
                 && let Some(events) = bash::refusal(id, &cell.code)
             {
-                return events.into_iter().for_each(|event| self.outbox.push(event));
+                return self.outbox.push_all(events);
             }
         }
         let (messages, end) = self.tracker.ask(id, request);
         messages
             .into_iter()
             .for_each(|message| self.kernel.send(message));
-        if let Some(end) = end {
-            self.outbox.push(end);
-        }
+        self.outbox.push_all(end);
     }
 
     fn interrupt(&mut self) {
         self.report_wait(None);
         let waiting = std::mem::take(&mut self.waiting);
         for (id, request) in waiting {
-            if let Some(end) = stopped(id, &request) {
-                self.outbox.push(end);
-            }
+            self.outbox.push_all(interrupted(id, &request));
         }
         if !self.tracker.is_busy() {
             return;
@@ -240,7 +268,7 @@ impl KernelSupervisor {
             }
             return;
         }
-        let failure = start_failure::silent(self.kernel.as_ref());
+        let failure = self.kernel.unanswered();
         self.on_failure(failure);
         self.kernel.kill();
     }
@@ -249,7 +277,7 @@ impl KernelSupervisor {
         if !events.is_empty() {
             self.report_wait(None);
         }
-        events.into_iter().for_each(|event| self.outbox.push(event));
+        self.outbox.push_all(events);
     }
 
     /// Updates the status line of the first cell, if it waits long.
@@ -281,9 +309,7 @@ impl KernelSupervisor {
     }
 
     fn report_wait(&mut self, waits: Option<(RequestId, WaitReason)>) {
-        if let Some(told) = self.awaited.now(waits) {
-            self.outbox.push(told);
-        }
+        self.outbox.push_all(self.awaited.now(waits));
     }
 
     fn request_kernel_info(&mut self) {
@@ -390,9 +416,7 @@ impl KernelSupervisor {
 
     fn end_waiting(&mut self, death: &Death) {
         for (id, request) in std::mem::take(&mut self.waiting) {
-            if let Some(end) = dead(id, &request, death) {
-                self.outbox.push(end);
-            }
+            self.outbox.push_all(dead(id, &request, death));
         }
     }
 
@@ -410,18 +434,14 @@ impl KernelSupervisor {
         match self.phase {
             KernelPhase::Absent => return,
             KernelPhase::Starting { .. } => {
-                let failure = start_failure::ended(self.kernel.as_ref(), &death);
+                let failure = self.kernel.ended_early(&death);
                 return self.on_failure(failure);
             }
             KernelPhase::Ready => {}
         }
         let abandoned = self.tracker.abandon(&death);
         self.push_events(abandoned);
-        let now = Instant::now();
-        let wanted = death == Death::Killed;
-        let often = self.died.is_some_and(|before| before + WINDOW > now);
-        self.died = (!wanted).then_some(now);
-        let restarting = wanted || !often;
+        let restarting = self.last_death.restarts(&death);
         self.outbox.push(RuntimeEvent::Died { death, restarting });
         self.phase = KernelPhase::Absent;
         if restarting {

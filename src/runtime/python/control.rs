@@ -1,22 +1,24 @@
 //! Interrupts of the embedded interpreter, and the choice of requests that an interrupt cancels.
 //!
-//! Invariants: nothing here blocks; an interrupt before the interpreter is ready cancels the waiting requests and
-//! never reaches a half-started interpreter.
+//! Invariants: nothing here blocks; a signal goes only to a group that has not been reaped; an interrupt before the
+//! interpreter is ready cancels the waiting requests and never reaches a half-started interpreter.
 
 use std::collections::VecDeque;
 
 use rustix::process::Signal;
 
-use super::super::control;
+use super::super::control::{self, EventSender};
 use super::super::terminal::EarlyInterrupt;
 use super::super::{Interrupter, RequestId, RuntimeRequest};
-use super::map::RequestKind;
 use crate::process::Group;
+use crate::request_kind::{RequestKind, interrupted};
 
 pub(super) type Control = control::Control<Interrupts>;
 
 #[derive(Debug, Default)]
 pub(super) struct Interrupts {
+    /// Receives signals; `None` between two interpreters.
+    group: Option<Group>,
     ready: bool,
     /// Number of unfinished requests that run code.
     running: usize,
@@ -36,13 +38,19 @@ impl Control {
             return VecDeque::new();
         }
         let code = state.queue.iter().filter(|(_, request)| runs_code(request));
-        let code = code.count();
-        state.own.running += code;
+        state.own.running += code.count();
         std::mem::take(&mut state.queue)
     }
 
+    /// Ends the requests that were interrupted while they waited for the interpreter.
+    pub(super) fn end_cancelled(&self, events: &EventSender) {
+        for (id, request) in self.take_cancelled() {
+            events.send_all(interrupted(id, &request));
+        }
+    }
+
     /// Takes the requests that were interrupted while they waited for the interpreter.
-    pub(super) fn take_cancelled(&self) -> Vec<(RequestId, RuntimeRequest)> {
+    fn take_cancelled(&self) -> Vec<(RequestId, RuntimeRequest)> {
         let mut state = self.state();
         if !std::mem::take(&mut state.own.cancelled) {
             return Vec::new();
@@ -56,10 +64,10 @@ impl Control {
 
     /// Sets the process group that receives signals; the new interpreter is not ready yet.
     pub(super) fn set_group(&self, group: Option<Group>) {
-        let mut state = self.state();
-        state.group = group;
-        state.own = Interrupts {
-            cancelled: state.own.cancelled,
+        let own = &mut self.state().own;
+        *own = Interrupts {
+            group,
+            cancelled: own.cancelled,
             ..Interrupts::default()
         };
     }
@@ -70,13 +78,13 @@ impl Control {
 
     /// Sets how many requests run code, and if the first of them has begun.
     pub(super) fn set_running(&self, running: usize, started: bool) {
-        let mut state = self.state();
-        state.own.running = running;
-        state.own.started = started;
-        state.own.early_interrupt &= running > 0;
+        let own = &mut self.state().own;
+        own.running = running;
+        own.started = started;
+        own.early_interrupt &= running > 0;
         if started
-            && std::mem::take(&mut state.own.early_interrupt)
-            && let Some(group) = &state.group
+            && std::mem::take(&mut own.early_interrupt)
+            && let Some(group) = &own.group
         {
             group.signal(Signal::INT);
         }
@@ -97,7 +105,7 @@ impl EarlyInterrupt for Control {
 impl Interrupter for Control {
     fn interrupt(&self) {
         let mut state = self.state();
-        if let (true, 1.., Some(group)) = (state.own.ready, state.own.running, &state.group) {
+        if let (true, 1.., Some(group)) = (state.own.ready, state.own.running, &state.own.group) {
             group.signal(Signal::INT);
             state.own.early_interrupt = !state.own.started;
         } else if !state.queue.is_empty() {
@@ -109,7 +117,7 @@ impl Interrupter for Control {
 
     fn kill(&self) {
         let mut state = self.state();
-        match &state.group {
+        match &state.own.group {
             Some(group) => group.kill(),
             // Between two interpreters only the requests that wait for the next one can be cancelled.
             None => {
@@ -121,7 +129,7 @@ impl Interrupter for Control {
     }
 }
 
-fn runs_code(request: &RuntimeRequest) -> bool {
+pub(super) fn runs_code(request: &RuntimeRequest) -> bool {
     RequestKind::from_request(request).is_some_and(RequestKind::runs_code)
 }
 

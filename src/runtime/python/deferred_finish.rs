@@ -74,7 +74,7 @@ impl DeferredFinish {
 mod tests {
     use super::*;
     use crate::Ending;
-    use crate::python::map::finished;
+    use crate::request_kind::finished;
 
     fn end(
         deferred_finish: &mut DeferredFinish,

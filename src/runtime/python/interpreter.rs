@@ -15,9 +15,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::super::OutputStream;
+use super::super::child_io::{InputPipe, exit_descriptor};
 use super::super::control::timespec;
 use super::super::marks::nonce;
 use super::super::terminal::CellPty;
@@ -25,8 +25,7 @@ use super::control::Control;
 use super::find::Candidate;
 use super::plan::{Confinement, ScriptRun};
 use super::sequencer::Sequencer;
-use super::wire::describe_line;
-use super::wire::{Lines, parse_frame};
+use super::wire::{Lines, describe_line, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
 use crate::text::trace::WIRE;
 
@@ -46,8 +45,7 @@ pub(super) struct Interpreter {
     pub(super) confusion: Option<String>,
     child: Child,
     exit: Option<OwnedFd>,
-    requests: Option<OwnedFd>,
-    unsent: Vec<u8>,
+    requests: InputPipe,
     frames: Option<OwnedFd>,
     lines: Lines,
     streams: Vec<Stream>,
@@ -183,17 +181,12 @@ impl Interpreter {
         ];
         let child = process::spawn(plan)?;
         let kinds: Vec<OutputStream> = streams.iter().map(|(which, _)| *which).collect();
-        let exit = i32::try_from(child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         Ok(Interpreter {
             sequencer: Sequencer::new(&kinds, &nonce),
             confusion: None,
+            exit: exit_descriptor(&child),
             child,
-            exit,
-            requests: Some(requests),
-            unsent: Vec::new(),
+            requests: InputPipe::new(requests),
             frames: Some(frames),
             lines: Lines::default(),
             streams: streams
@@ -212,14 +205,12 @@ impl Interpreter {
 
     pub(super) fn request(&mut self, line: &[u8]) {
         log::trace!(target: WIRE, "to python: {}, {} bytes", describe_line(line), line.len());
-        self.unsent.extend_from_slice(line);
-        self.write_requests();
+        self.requests.send(line);
     }
 
     /// Closes the request pipe: an idle interpreter then exits.
     pub(super) fn close_requests(&mut self) {
-        self.requests = None;
-        self.unsent.clear();
+        self.requests.close();
     }
 
     /// Waits until a descriptor is ready, the process ends or `control` wakes the thread, at most `patience`; then
@@ -245,7 +236,7 @@ impl Interpreter {
         if let Some(exit) = &self.exit {
             watch(Source::Exit, exit.as_fd(), PollFlags::IN);
         }
-        if let Some(requests) = self.requests.as_ref().filter(|_| !self.unsent.is_empty()) {
+        if let Some(requests) = self.requests.blocked() {
             watch(Source::Requests, requests.as_fd(), PollFlags::OUT);
         }
         for (index, stream) in self.streams.iter().enumerate() {
@@ -276,7 +267,7 @@ impl Interpreter {
             match source {
                 Source::Call => control.clear_wake(),
                 Source::Exit => ended = true,
-                Source::Requests => self.write_requests(),
+                Source::Requests => self.requests.send(b""),
                 Source::Stream(index) => drop(self.read_stream(index)),
                 Source::Frames => drop(self.read_frames()),
             }
@@ -337,27 +328,6 @@ impl Interpreter {
             stream.source = None;
             self.sequencer.close(index);
         }
-    }
-
-    fn write_requests(&mut self) {
-        let Some(requests) = &self.requests else {
-            self.unsent.clear();
-            return;
-        };
-        let mut written = 0;
-        while written < self.unsent.len() {
-            match rustix::io::write(requests, &self.unsent[written..]) {
-                Ok(count) => written += count,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                Err(_) => {
-                    // The reader is gone: the process is about to end, which is detected elsewhere.
-                    self.close_requests();
-                    return;
-                }
-            }
-        }
-        self.unsent.drain(..written);
     }
 
     /// Reads one chunk, at most up to a change of the terminal's mode; returns true when there was something.

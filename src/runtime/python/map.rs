@@ -5,7 +5,6 @@
 //! `sequencer.rs` has restored.
 
 mod answers;
-mod kind;
 
 use std::collections::VecDeque;
 
@@ -17,10 +16,10 @@ use super::super::{
     DisplayData, Ending, Finish, HostCall, HostRequest, RequestId, RuntimeEvent, RuntimeRequest,
 };
 use super::wire::{FrameId, RunnerFrame};
+use crate::request_kind::{RequestKind, finished};
 use answers::{bundle_of, cell_error, comm_message, raised};
 
 pub(crate) use answers::answer_of;
-pub(crate) use kind::{RequestKind, finished, interrupted};
 
 /// Returns true for a cell that does nothing but exit.
 pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {

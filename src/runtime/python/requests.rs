@@ -5,13 +5,14 @@
 
 use std::path::PathBuf;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    BranchRequest, CheckpointRequest, DarkRendering, RequestId, RuntimeRequest, StartupPlan, Stdin,
-    VariablesRequest,
+    BranchRequest, CheckpointRequest, CommMessage, CommOp, DarkRendering, RequestId,
+    RuntimeRequest, StartupPlan, Stdin, VariablesRequest,
 };
-use super::comm::comm_line;
 use super::host_calls;
 
 /// Encodes a request; `None` for a reply to a question, which [`reply_line`] encodes.
@@ -182,6 +183,26 @@ pub(super) fn set_up_line(id: RequestId, wanted: &StartupPlan) -> Vec<u8> {
         "texts": Value::Object(texts),
         "told": path(&wanted.seen_notices),
     }))
+}
+
+/// Encodes a comm message, with its buffers in base64. The opposite direction is in `wire.rs` and `map/answers.rs`.
+fn comm_line(id: u64, message: &CommMessage) -> Value {
+    let (op, target) = match &message.op {
+        CommOp::Open { target } => ("open", Some(target)),
+        CommOp::Msg => ("msg", None),
+        CommOp::Close => ("close", None),
+    };
+    let buffers = message.buffers.iter().map(|part| STANDARD.encode(part));
+    json!({
+        "type": "comm",
+        "id": id,
+        "op": op,
+        "comm": message.comm_id,
+        "target": target,
+        "data": message.data,
+        "metadata": message.metadata,
+        "buffers": buffers.collect::<Vec<_>>(),
+    })
 }
 
 fn word(stdin: Stdin) -> &'static str {

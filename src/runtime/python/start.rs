@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::super::channel::{CloseFlag, EventSender};
+use super::super::control::EventSender;
 use super::super::terminal::CellPty;
 use super::super::{OutputStream, RuntimeEvent, RuntimeInfo, StartFailure};
-use super::control::Control;
+use super::control::{Control, runs_code};
 use super::find::{Candidate, InterpreterSearch, find};
 use super::interpreter::{Interpreter, Launch, PollStep};
-use super::map::{RequestKind, interrupted};
 use super::plan::{LANGUAGE, PythonPlan};
 use super::sequencer::SequenceItem;
 use super::stage::stage;
 use super::wire::{PROTOCOL, RunnerFrame, excerpt};
+use crate::request_kind::RequestKind;
 use crate::text::trace::STARTUP;
 
 const BUDGET: Duration = Duration::from_secs(30);
@@ -33,10 +33,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 const EARLY_OUTPUT: usize = 1024 * 1024;
 const OLDEST: (u32, u32) = (3, 8);
 
-pub(super) enum Start {
+pub(super) enum Start<Why = StartFailure> {
     /// Ready, with its output so far.
     Up(Box<Interpreter>, RuntimeInfo, Vec<EarlyOutput>),
-    Failed(StartFailure),
+    Failed(Why),
     /// Killed on request before it was ready.
     Killed,
     /// The runtime closed, or was shut down, meanwhile.
@@ -48,12 +48,8 @@ pub(super) struct EarlyOutput {
     pub(super) bytes: Vec<u8>,
 }
 
-enum StartAttempt {
-    Ready(Box<Interpreter>, RuntimeInfo, Vec<EarlyOutput>),
-    Failed(String),
-    Killed,
-    Abandoned,
-}
+/// The start of one candidate.
+type StartAttempt = Start<String>;
 
 /// Environment variable that disables the check of Python's version.
 const SKIP_CHECK: &str = "IPYCODEX_PYTHON_SKIP_CHECK";
@@ -80,7 +76,7 @@ impl Starter<'_> {
         } = find(self.plan);
         for candidate in &candidates {
             match self.try_candidate(&script, candidate) {
-                StartAttempt::Ready(interpreter, info, early) => {
+                StartAttempt::Up(interpreter, info, early) => {
                     if !failures.is_empty() && !self.restarted {
                         self.events.send(RuntimeEvent::Notice(format!(
                             "{}; using {}",
@@ -150,7 +146,7 @@ impl Starter<'_> {
         };
         self.control.set_group(Some(interpreter.group()));
         let trial = self.await_ready(interpreter, candidate, began);
-        if !matches!(trial, StartAttempt::Ready(..)) {
+        if !matches!(trial, StartAttempt::Up(..)) {
             self.control.set_group(None);
         }
         trial
@@ -183,16 +179,12 @@ impl Starter<'_> {
                         milliseconds: began.elapsed().as_secs_f64() * 1000.0,
                         restarted: self.restarted,
                     };
-                    return StartAttempt::Ready(Box::new(interpreter), info, early);
+                    return StartAttempt::Up(Box::new(interpreter), info, early);
                 }
                 Some(Err(why)) => return StartAttempt::Failed(why),
                 None => {}
             }
-            for (id, request) in self.control.take_cancelled() {
-                if let Some(kind) = RequestKind::from_request(&request) {
-                    self.events.send(interrupted(id, kind));
-                }
-            }
+            self.control.end_cancelled(self.events);
             if self.is_unwanted() {
                 interpreter.group().signal(Signal::KILL);
                 return StartAttempt::Abandoned;
@@ -236,8 +228,6 @@ impl Starter<'_> {
 
     /// Returns true when the runtime closes, or is shut down with nothing left to run.
     fn is_unwanted(&self) -> bool {
-        let runs_code =
-            |request: &_| RequestKind::from_request(request).is_some_and(RequestKind::runs_code);
         self.control.is_closing()
             || (self.control.has_request(|request| {
                 RequestKind::from_request(request) == Some(RequestKind::Shutdown)

@@ -4,7 +4,7 @@
 //! belongs to no request. Invariant: a start-up that ended an interpreter is not repeated before the session sends it
 //! again.
 
-use super::super::channel::EventSender;
+use super::super::control::EventSender;
 use super::super::{RequestId, RuntimeEvent, RuntimeRequest, StartupPlan};
 use super::interpreter::Interpreter;
 use super::requests::set_up_line;

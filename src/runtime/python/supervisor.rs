@@ -4,28 +4,30 @@
 //! so events have one order; however an interpreter ends, its output comes first, then the ends of its requests,
 //! then its death. After two deaths within a minute the next start waits for a cell. Absent on purpose: async.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use tokio::sync::mpsc::Sender;
 
-use super::super::channel::{CloseFlag, EventSender};
+use super::super::control::EventSender;
+use super::super::supervisor::{LastDeath, SupervisedRuntime, Supervisor};
 use super::super::terminal::CellPty;
-use super::super::{
-    Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
-};
+use super::super::{Death, RuntimeEvent, RuntimeInfo, RuntimeReply, StartFailure};
+use super::capabilities;
 use super::control::Control;
 use super::deferred_finish::DeferredFinish;
 use super::host_calls::answered_call;
 use super::interpreter::{Interpreter, PollStep};
-use super::map::{InFlightRequests, RequestKind, interrupted, typed_bytes, wants_to_leave};
+use super::map::{InFlightRequests, typed_bytes, wants_to_leave};
 use super::plan::PythonPlan;
 use super::requests::{reply_line, request_line, take_back_line};
 use super::sequencer::SequenceItem;
 use super::start::{EarlyOutput, Start, Starter};
 use super::startup::Startup;
 use super::wire::RunnerFrame;
+use crate::process::SuspendKey;
+use crate::request_kind::{RequestKind, dead};
 
 /// Time for each step of an interpreter's shutdown: exit by itself, then after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
@@ -34,12 +36,10 @@ const GRACE: Duration = Duration::from_secs(1);
 const HEARING: Duration = Duration::from_secs(3);
 /// Maximum wait of a frame for its mark, or of a stream for its frame, while nothing arrives.
 const MARK_PATIENCE: Duration = Duration::from_secs(1);
-/// Two deaths within this time stop the restarts.
-const LOOP_WINDOW: Duration = Duration::from_secs(60);
 /// Maximum number of chunks read from an ended interpreter; a surviving grandchild may print for ever.
 const LAST_CHUNKS: usize = 2048;
 
-pub(super) struct PythonSupervisor {
+struct PythonSupervisor {
     plan: PythonPlan,
     control: Arc<Control>,
     terminal: Option<Arc<CellPty>>,
@@ -47,7 +47,7 @@ pub(super) struct PythonSupervisor {
     in_flight: InFlightRequests,
     deferred_finish: DeferredFinish,
     startup: Startup,
-    deaths: VecDeque<Instant>,
+    last_death: LastDeath,
     restarted: bool,
     /// Start of the interpreter's at-exit functions.
     leaves_since: Option<Instant>,
@@ -67,29 +67,35 @@ enum ShutdownPhase {
     Terminated(Instant),
 }
 
-impl PythonSupervisor {
-    pub(super) fn new(
-        plan: PythonPlan,
-        control: Arc<Control>,
-        terminal: Option<Arc<CellPty>>,
-        events: EventSender,
-    ) -> Self {
-        PythonSupervisor {
-            plan,
-            control,
-            terminal,
-            events,
-            in_flight: InFlightRequests::default(),
-            deferred_finish: DeferredFinish::default(),
-            startup: Startup::default(),
-            deaths: VecDeque::new(),
-            restarted: false,
-            leaves_since: None,
-        }
-    }
+/// Starts the runtime. An interpreter that does not exit by itself once the runtime is dropped is killed within two
+/// seconds.
+pub(crate) fn start(plan: PythonPlan, events: Sender<RuntimeEvent>) -> SupervisedRuntime {
+    let control = Arc::new(Control::new());
+    let terminal = plan.terminal.map(|size| {
+        let keys = Arc::clone(&control) as _;
+        Arc::new(CellPty::new(size, SuspendKey::Disabled, keys))
+    });
+    let capabilities = Arc::new(Mutex::new(capabilities(terminal.is_some())));
+    let supervisor = PythonSupervisor {
+        plan,
+        control: Arc::clone(&control),
+        terminal: terminal.clone(),
+        events: control.sender(events.clone()),
+        in_flight: InFlightRequests::default(),
+        deferred_finish: DeferredFinish::default(),
+        startup: Startup::default(),
+        last_death: LastDeath::default(),
+        restarted: false,
+        leaves_since: None,
+    };
+    SupervisedRuntime::start(supervisor, control, capabilities, terminal, events)
+}
 
-    pub(super) fn run(mut self) {
-        self.control.set_owner(std::thread::current());
+impl Supervisor for PythonSupervisor {
+    const THREAD: &'static str = "python";
+    const OWNED: &'static str = "the Python interpreter";
+
+    fn run(mut self) {
         while !self.control.is_closing() {
             let starter = Starter {
                 plan: &self.plan,
@@ -124,7 +130,9 @@ impl PythonSupervisor {
             }
         }
     }
+}
 
+impl PythonSupervisor {
     fn fail_start(&self, failure: StartFailure) {
         self.events.send(RuntimeEvent::StartFailed(failure.clone()));
         self.fail_waiting(&Death::NotStarted(failure));
@@ -135,15 +143,11 @@ impl PythonSupervisor {
         for (id, request) in self.control.take_requests() {
             if wants_to_leave(&request) {
                 // Without an interpreter the user must still be able to exit.
-                self.events.send(RuntimeEvent::ExitRequested {
-                    id,
-                    code: 0,
-                    stays: false,
-                });
+                let (code, stays) = (0, false);
+                self.events
+                    .send(RuntimeEvent::ExitRequested { id, code, stays });
             }
-            if let Some(kind) = RequestKind::from_request(&request) {
-                self.events.send(kind.end(id, death));
-            }
+            self.events.send_all(dead(id, &request, death));
         }
         self.control.set_running(0, false);
     }
@@ -151,9 +155,7 @@ impl PythonSupervisor {
     /// Answers the requests that need no interpreter, until a cell arrives or the runtime closes.
     fn wait_for_cell(&mut self) {
         loop {
-            for (id, request) in self.control.take_cancelled() {
-                self.cancel(id, &request);
-            }
+            self.control.end_cancelled(&self.events);
             if self.control.is_closing() || self.control.has_request(RequestKind::is_cell) {
                 return;
             }
@@ -196,31 +198,21 @@ impl PythonSupervisor {
         self.leaves_since = None;
         loop {
             self.send_requests(&mut interpreter, &mut leaving);
-            while let Some(item) = interpreter.sequencer.next() {
-                self.emit(item, &mut interpreter);
-            }
+            self.emit_certain(&mut interpreter);
             self.update_foreground(&interpreter);
-            if self
-                .deferred_finish
-                .left()
-                .is_some_and(|left| left.is_zero())
-            {
+            if self.deferred_finish.left() == Some(Duration::ZERO) {
                 self.release_end();
             }
             if self.control.is_closing() {
                 self.end(interpreter);
                 return AfterExit::Close;
             }
-            let urge = self.enforce_shutdown(&mut interpreter, &mut leaving);
-            let patience = match interpreter.sequencer.is_waiting() {
-                true => Some(urge.unwrap_or(MARK_PATIENCE).min(MARK_PATIENCE)),
-                false => urge,
-            };
-            let patience = patience
-                .into_iter()
-                .chain(self.deferred_finish.left())
-                .min();
-            match interpreter.step(&self.control, patience) {
+            let deadlines = [
+                self.enforce_shutdown(&mut interpreter, &mut leaving),
+                interpreter.sequencer.is_waiting().then_some(MARK_PATIENCE),
+                self.deferred_finish.left(),
+            ];
+            match interpreter.step(&self.control, deadlines.into_iter().flatten().min()) {
                 PollStep::Active => {}
                 PollStep::Idle => {
                     if let Some(item) = interpreter.sequencer.force() {
@@ -235,9 +227,7 @@ impl PythonSupervisor {
     }
 
     fn send_requests(&mut self, interpreter: &mut Interpreter, leaving: &mut ShutdownPhase) {
-        for (id, request) in self.control.take_cancelled() {
-            self.cancel(id, &request);
-        }
+        self.control.end_cancelled(&self.events);
         let requests = self.control.take_requests();
         if requests.is_empty() {
             return;
@@ -264,12 +254,6 @@ impl PythonSupervisor {
             }
         }
         self.update_running();
-    }
-
-    fn cancel(&self, id: RequestId, request: &RuntimeRequest) {
-        if let Some(kind) = RequestKind::from_request(request) {
-            self.events.send(interrupted(id, kind));
-        }
     }
 
     fn update_running(&self) {
@@ -355,9 +339,15 @@ impl PythonSupervisor {
 
     /// Releases the end that waits for typed bytes, with those that have arrived.
     fn release_end(&mut self) {
-        if let Some(event) = self.deferred_finish.release() {
-            self.events.send(event);
-        }
+        self.events.send_all(self.deferred_finish.release());
+    }
+
+    /// Sends the ends of all requests that the interpreter has not ended.
+    fn end_open(&mut self, death: &Death) {
+        self.release_end();
+        let open = self.in_flight.abandon().into_iter();
+        self.events
+            .send_all(open.map(|(id, kind)| kind.end(id, death)));
     }
 
     fn update_foreground(&self, interpreter: &Interpreter) {
@@ -425,11 +415,13 @@ impl PythonSupervisor {
         for _ in 0..LAST_CHUNKS {
             let more = interpreter.read_rest();
             let mut moved = self.emit_certain(&mut interpreter);
-            if !more && !moved && interpreter.sequencer.is_waiting() {
-                let item = interpreter.sequencer.force();
-                moved = item.is_some();
-                item.into_iter()
-                    .for_each(|item| self.emit(item, &mut interpreter));
+            if !more
+                && !moved
+                && interpreter.sequencer.is_waiting()
+                && let Some(item) = interpreter.sequencer.force()
+            {
+                moved = true;
+                self.emit(item, &mut interpreter);
             }
             if !more && !moved && !interpreter.sequencer.is_waiting() {
                 break;
@@ -443,26 +435,17 @@ impl PythonSupervisor {
             None => Death::from(status),
         };
         self.end_cell();
-        self.release_end();
-        for (id, kind) in self.in_flight.abandon() {
-            self.events.send(kind.end(id, &death));
-        }
+        self.end_open(&death);
         self.control.set_group(None);
         if expected {
             return AfterExit::Wait;
         }
-        let now = Instant::now();
-        if death != Death::Killed {
-            self.deaths.push_back(now);
-            self.deaths.retain(|death| now - *death < LOOP_WINDOW);
-        }
-        let restarting = self.deaths.len() < 2;
+        let restarting = self.last_death.restarts(&death);
         self.events.send(RuntimeEvent::Died { death, restarting });
         self.startup.died(&self.events);
-        if restarting {
-            AfterExit::Start
-        } else {
-            AfterExit::Wait
+        match restarting {
+            true => AfterExit::Start,
+            false => AfterExit::Wait,
         }
     }
 
@@ -480,9 +463,6 @@ impl PythonSupervisor {
 impl Drop for PythonSupervisor {
     fn drop(&mut self) {
         // The contract's last promise: every request has an end, if the receiver still exists.
-        self.release_end();
-        for (id, kind) in self.in_flight.abandon() {
-            self.events.send(kind.end(id, &Death::Killed));
-        }
+        self.end_open(&Death::Killed);
     }
 }

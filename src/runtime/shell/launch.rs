@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::super::child_io::{InputPipe, exit_descriptor};
 use super::super::marks::nonce;
 use super::super::terminal::CellPty;
 use super::plan::{Dialect, Program, ShellPlan};
@@ -36,7 +36,7 @@ pub(super) struct LaunchedShell {
     /// Lines that the shell reads at its prompt instead of the terminal.
     pub(super) lines: OwnedFd,
     /// Commands, as words that each end in a zero byte.
-    pub(super) commands: OwnedFd,
+    pub(super) commands: InputPipe,
     pub(super) nonce: String,
     pub(super) dialect: Dialect,
 }
@@ -87,18 +87,14 @@ pub(super) fn launch(
         (slave, MARKS_NUMBER),
     ];
     let child = process::spawn(child)?;
-    let exit = i32::try_from(child.id())
-        .ok()
-        .and_then(Pid::from_raw)
-        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     rustix::io::ioctl_fionbio(lines.as_fd(), true)?;
     rustix::io::ioctl_fionbio(commands.as_fd(), true)?;
     Ok(LaunchedShell {
+        exit: exit_descriptor(&child),
         child,
-        exit,
         master,
         lines,
-        commands,
+        commands: InputPipe::new(commands),
         nonce,
         dialect: program.dialect,
     })

@@ -1,8 +1,8 @@
 //! A running shell: its input, the output of its terminal, its directory, its end.
 //!
-//! In: lines, commands and keys. Out: pieces of output with marks. Invariant: no call blocks but
-//! [`ShellProcess::wait`], which observes its `patience`, and those that end the shell. Absent on purpose: the
-//! state of a command (`supervisor.rs`).
+//! In: lines, commands and keys. Out: pieces of output with the marks that our scripts (`assets/shell`) write; their
+//! framing is `runtime/marks.rs`. Invariant: no call blocks but [`ShellProcess::wait`], which observes its `patience`,
+//! and those that end the shell. Absent on purpose: the state of a command (`supervisor.rs`).
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,10 +12,9 @@ use rustix::io::Errno;
 use rustix::process::{Signal, kill_process_group};
 
 use super::super::Death;
-use super::super::marks::{MarkFilter, StreamPiece};
+use super::super::marks::{Mark, MarkFilter, StreamPiece};
 use super::control::Control;
 use super::launch::LaunchedShell;
-use super::marks::ShellMark;
 use super::plan::Dialect;
 use crate::process::{Group, foreground_job, is_raw, set_echo, take_unread};
 
@@ -29,10 +28,47 @@ const AGAIN: &str = " __ipycodex_again\n";
 /// Sequences that switch to the alternate screen.
 const WHOLE_SCREEN: [&[u8]; 3] = [b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h"];
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShellMark {
+    /// `0.4711`: the last command ended with this status, and the shell with this process id waits for the next.
+    Ended { status: i32, process: i32 },
+    /// `go`: the shell has read the line that announces a command, and waits for the command.
+    Go,
+    /// `run`: the shell has read the command, and runs it.
+    Run,
+    /// `prompt`: the shell reads the next line.
+    Prompt,
+}
+
+impl Mark for ShellMark {
+    fn parse(word: &[u8]) -> Option<Self> {
+        match word {
+            b"go" => Some(ShellMark::Go),
+            b"run" => Some(ShellMark::Run),
+            b"prompt" => Some(ShellMark::Prompt),
+            word => {
+                let (status, process) = std::str::from_utf8(word).ok()?.split_once('.')?;
+                Some(ShellMark::Ended {
+                    status: status.parse().ok()?,
+                    process: process.parse().ok()?,
+                })
+            }
+        }
+    }
+
+    fn is_prefix(word: &[u8]) -> bool {
+        [&b"go"[..], b"run", b"prompt"]
+            .iter()
+            .any(|known| known.starts_with(word))
+            || word
+                .iter()
+                .all(|byte| byte.is_ascii_digit() || *byte == b'.')
+    }
+}
+
 pub(super) struct ShellProcess {
     launched: LaunchedShell,
     marks: MarkFilter<ShellMark>,
-    unsent: Vec<u8>,
     /// Number of commands announced so far.
     count: u64,
     /// Process id of the shell itself.
@@ -46,7 +82,6 @@ impl ShellProcess {
         ShellProcess {
             marks: MarkFilter::new(&launched.nonce),
             launched,
-            unsent: Vec::new(),
             count: 0,
             process: None,
             silent: false,
@@ -67,12 +102,12 @@ impl ShellProcess {
         if let Some(exit) = &launched.exit {
             watched.push(PollFd::new(exit, PollFlags::IN));
         }
-        if !self.unsent.is_empty() {
-            watched.push(PollFd::new(&launched.commands, PollFlags::OUT));
+        if let Some(commands) = launched.commands.blocked() {
+            watched.push(PollFd::new(commands, PollFlags::OUT));
         }
         let look = launched.exit.is_none().then_some(LOOK);
         control.wait(watched, patience.into_iter().chain(look).min());
-        self.send(b"");
+        self.launched.commands.send(b"");
     }
 
     /// Sends the line that announces a command.
@@ -125,7 +160,7 @@ impl ShellProcess {
     pub(super) fn hand_over(&mut self, place: &str, code: &str) {
         let name = format!("{}{}", self.launched.nonce, self.count);
         let words = [name.as_bytes(), place.as_bytes(), code.as_bytes(), b""];
-        self.send(&words.join(&0));
+        self.launched.commands.send(&words.join(&0));
     }
 
     /// Kills the foreground job, if there is one and `job` is true; else the shell itself.
@@ -256,20 +291,29 @@ impl ShellProcess {
         // Fails only when the shell is gone, which is detected elsewhere.
         let _ = rustix::io::write(&self.launched.lines, line.as_bytes());
     }
+}
 
-    /// Sends bytes on the shell's command pipe, as far as there is room.
-    fn send(&mut self, bytes: &[u8]) {
-        self.unsent.extend_from_slice(bytes);
-        let mut written = 0;
-        while written < self.unsent.len() {
-            match rustix::io::write(&self.launched.commands, &self.unsent[written..]) {
-                Ok(count) => written += count,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                // The reader is gone: its end is detected elsewhere.
-                Err(_) => written = self.unsent.len(),
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_and_other_words_are_not() {
+        let ended = |status, process| Some(ShellMark::Ended { status, process });
+        for (word, expected) in [
+            ("go", Some(ShellMark::Go)),
+            ("run", Some(ShellMark::Run)),
+            ("prompt", Some(ShellMark::Prompt)),
+            ("0.4194304", ended(0, 4_194_304)),
+            ("255.7", ended(255, 7)),
+            ("255", None),
+            ("1.2.3", None),
+            (".", None),
+            ("gone", None),
+        ] {
+            assert_eq!(ShellMark::parse(word.as_bytes()), expected, "{word}");
+            let starts = (0..=word.len()).all(|end| ShellMark::is_prefix(&word.as_bytes()[..end]));
+            assert!(expected.is_none() || starts, "{word}");
         }
-        self.unsent.drain(..written);
     }
 }

@@ -9,21 +9,25 @@
 //! end; once a program has taken the terminal out of line mode or switched to the alternate screen, all output up
 //! to the command's end is foreign, including the sequences that restore the terminal.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::super::channel::{CloseFlag, EventSender};
+use tokio::sync::mpsc::Sender;
+
+use super::super::control::EventSender;
 use super::super::marks::StreamPiece;
+use super::super::supervisor::{SupervisedRuntime, Supervisor};
 use super::super::terminal::CellPty;
 use super::super::{
     Completeness, Death, Ending, Execute, Finish, OutputStream, RequestId, RuntimeEvent,
     RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
 };
+use super::capabilities;
 use super::control::Control;
 use super::launch::launch;
-use super::marks::ShellMark;
 use super::plan::{Program, ShellPlan};
-use super::shell_process::ShellProcess;
+use super::shell_process::{ShellMark, ShellProcess};
+use crate::process::SuspendKey;
 
 /// Time after which the user is notified that the shell's settings take long.
 const SLOW: Duration = Duration::from_secs(5);
@@ -36,7 +40,7 @@ const INTERRUPTED: i32 = 130;
 /// Replaces a command that was interrupted before it began.
 const STOPPED: &str = "kill -INT $$";
 
-pub(super) struct ShellSupervisor {
+struct ShellSupervisor {
     plan: ShellPlan,
     control: Arc<Control>,
     terminal: Arc<CellPty>,
@@ -79,25 +83,29 @@ struct ActiveCommand {
     unread: Vec<u8>,
 }
 
-impl ShellSupervisor {
-    pub(super) fn new(
-        plan: ShellPlan,
-        control: Arc<Control>,
-        terminal: Arc<CellPty>,
-        events: EventSender,
-    ) -> Self {
-        ShellSupervisor {
-            plan,
-            control,
-            terminal,
-            events,
-            running: None,
-            command: None,
-        }
-    }
+/// Starts the runtime; the shell starts with its first command.
+pub(crate) fn start(plan: ShellPlan, events: Sender<RuntimeEvent>) -> SupervisedRuntime {
+    let name = plan.program().map_or("shell", |it| it.dialect.name());
+    let control = Arc::new(Control::new());
+    let keys = Arc::clone(&control) as _;
+    let terminal = Arc::new(CellPty::new(plan.terminal, SuspendKey::Enabled, keys));
+    let supervisor = ShellSupervisor {
+        plan,
+        control: Arc::clone(&control),
+        terminal: Arc::clone(&terminal),
+        events: control.sender(events.clone()),
+        running: None,
+        command: None,
+    };
+    let capabilities = Arc::new(Mutex::new(capabilities(name)));
+    SupervisedRuntime::start(supervisor, control, capabilities, Some(terminal), events)
+}
 
-    pub(super) fn run(mut self) {
-        self.control.set_owner(std::thread::current());
+impl Supervisor for ShellSupervisor {
+    const THREAD: &'static str = "shell";
+    const OWNED: &'static str = "the shell";
+
+    fn run(mut self) {
         while !self.control.is_closing() {
             match self.command {
                 None => match self.control.next() {
@@ -112,7 +120,9 @@ impl ShellSupervisor {
             self.finish(&command, Ending::Died(Death::Killed), None, Vec::new());
         }
     }
+}
 
+impl ShellSupervisor {
     fn take(&mut self, id: RequestId, request: RuntimeRequest) {
         let answer = match request {
             RuntimeRequest::Execute(execute) => return self.begin(id, execute),
@@ -177,7 +187,6 @@ impl ShellSupervisor {
             }
         };
         let shell = ShellProcess::new(launched);
-        self.control.state().group = Some(shell.group());
         // The settings may ask for input; bytes they do not read go to the command.
         self.terminal.begin_cell();
         self.running = Some(Running {
@@ -442,7 +451,6 @@ impl ShellSupervisor {
     fn forget_terminal(&self) {
         self.terminal.end_cell();
         self.terminal.close();
-        self.control.state().group = None;
         self.control.set_running(false);
     }
 }

@@ -14,9 +14,9 @@ use super::super::super::{
     Snapshot, ToolLookup,
 };
 use super::super::wire::{Comm, Raised};
-use super::kind::{INTERRUPTED, RequestKind};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::{CellError, Leaving};
+use crate::request_kind::{INTERRUPTED, RequestKind};
 use crate::text::offset::CodePoints;
 
 /// Decodes the reply to a request of this kind.

@@ -6,7 +6,7 @@
 use crate::{Death, Ending, Finish, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest};
 
 /// Text of the reply to a request that was interrupted.
-pub(super) const INTERRUPTED: &str = "interrupted";
+pub(crate) const INTERRUPTED: &str = "interrupted";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
@@ -106,12 +106,17 @@ pub(crate) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
 }
 
 /// Returns the end of a request that was interrupted before it was sent.
-pub(crate) fn interrupted(id: RequestId, kind: RequestKind) -> RuntimeEvent {
-    match kind {
+pub(crate) fn interrupted(id: RequestId, request: &RuntimeRequest) -> Option<RuntimeEvent> {
+    Some(match RequestKind::from_request(request)? {
         RequestKind::Execute => finished(id, Ending::Interrupted),
         _ => RuntimeEvent::Replied {
             id,
             answer: RuntimeReply::Failed(INTERRUPTED.into()),
         },
-    }
+    })
+}
+
+/// Returns the end of a request that was never sent to its interpreter, which died.
+pub(crate) fn dead(id: RequestId, request: &RuntimeRequest, death: &Death) -> Option<RuntimeEvent> {
+    RequestKind::from_request(request).map(|kind| kind.end(id, death))
 }

@@ -1,6 +1,8 @@
-//! Checkpoints: steps back to the state between two cells, and forward again; requests and replies.
+//! State of an interpreter that can come back, requests and replies: checkpoints, which step back to the state between
+//! two cells and forward again; the user's variables, saved when a session ends and restored when it is resumed.
 //!
-//! Invariant: an interpreter that has been stepped is another process with the same requests, output and terminal.
+//! Invariants: an interpreter that has been stepped is another process with the same requests, output and terminal; an
+//! interpreter reads only a file of variables that no other user could have written.
 
 use serde::Deserialize;
 
@@ -90,4 +92,40 @@ pub struct CheckpointStep {
     pub cwd: Option<String>,
     /// The checkpoints after the step.
     pub there: Checkpoints,
+}
+
+/// Operations on the file of a session's variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariablesRequest {
+    /// Writes the variables that can be saved, in a bounded time. The reply lists those saved and those left out.
+    Save,
+    /// Lists the variables in the file.
+    List,
+    /// Sets the variables, except names that are taken. The reply lists those set and those left out.
+    Restore,
+}
+
+/// Variables in a file, and those that were left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct SavedVariables {
+    /// Seconds since they were saved.
+    pub age: u64,
+    /// In the order in which they were bound.
+    pub rows: Vec<SavedVariable>,
+    /// Names left out, each with its reason.
+    pub left: Vec<(String, String)>,
+}
+
+/// A saved variable.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct SavedVariable {
+    /// Its name.
+    pub name: String,
+    /// Name of its type.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Size in the file, in bytes.
+    pub bytes: u64,
 }
