@@ -53,7 +53,7 @@ pub(super) struct SupervisedRuntime {
     last_id: u64,
     thread: Option<JoinHandle<()>>,
     /// Stands in for the supervisor when the system refuses the thread.
-    stillborn: Option<(Sender<RuntimeEvent>, Death)>,
+    refused: Option<(Sender<RuntimeEvent>, Death)>,
 }
 
 impl SupervisedRuntime {
@@ -67,7 +67,7 @@ impl SupervisedRuntime {
     ) -> Self {
         let thread = Builder::new().name(S::THREAD.into());
         let thread = thread.spawn(move || supervisor.run());
-        let stillborn = thread.as_ref().err().map(|error| {
+        let refused = thread.as_ref().err().map(|error| {
             let failure = StartFailure {
                 message: format!("could not start a thread for {}: {error}", S::OWNED),
                 hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
@@ -82,7 +82,7 @@ impl SupervisedRuntime {
             terminal,
             last_id: 0,
             thread: thread.ok(),
-            stillborn,
+            refused,
         }
     }
 }
@@ -96,7 +96,7 @@ impl Runtime for SupervisedRuntime {
     fn submit(&mut self, request: RuntimeRequest) -> RequestId {
         self.last_id += 1;
         let id = RequestId(self.last_id);
-        match &self.stillborn {
+        match &self.refused {
             None => self.orders.submit(id, request),
             Some((events, death)) => dead(id, &request, death).into_iter().for_each(|end| {
                 // Full only when hundreds of events were never read.

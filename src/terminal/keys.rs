@@ -460,3 +460,30 @@ fn is_unknown_control(event: &Event) -> bool {
 fn edit(commands: Vec<EditCommand>) -> ReedlineEvent {
     ReedlineEvent::Edit(commands)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Mode;
+    use crate::terminal::snapshot::Snapshot;
+
+    #[test]
+    fn esc_adds_alt_to_a_key_that_means_something_with_it() {
+        let mut keys = KeyHandler::new(KeyOptions {
+            keymap: Arc::default(),
+            edit_mode: config::EditMode::Emacs,
+            snapshot: Snapshot::new(Mode::Cells),
+            key_queue: SharedKeyQueue::default(),
+            ring: SharedKillRing::default(),
+            guard: None,
+        });
+        let mut after_escape = |key: char| {
+            assert_eq!(keys.key(KeyCode::Esc.into()), ReedlineEvent::Esc);
+            keys.key(KeyCode::Char(key).into())
+        };
+        let q = edit(vec![EditCommand::InsertChar('q')]);
+        assert_eq!(after_escape('q'), q);
+        let b = edit(vec![EditCommand::InsertChar('b')]);
+        assert_ne!(after_escape('b'), b);
+    }
+}

@@ -78,14 +78,12 @@ fn moving_and_changing() {
 #[test]
 fn esc_and_then_a_key_is_that_key_with_alt() {
     let shell = Shell::new();
-    for (keys, expected) in [("b", "foo |bar"), ("\x7f", "foo |"), ("q", "foo barq|")] {
+    for (keys, expected) in [("b", "foo |bar"), ("\x7f", "foo |")] {
         shell.at(1);
         shell.pty.send("foo bar");
         shell.at_with(1, "foo bar");
-        let read = shell.pty.raw().len();
-        shell.pty.send("\x1b");
-        // The editor paints after Esc: the next key comes in a read of its own.
-        shell.pty.wait_raw(b"\x1b[?25h", read);
+        // Whether the key comes in a read of its own or not.
+        shell.pty.send_and_await_read("\x1b");
         shell.pty.send(keys);
         shell.pty.send("|");
         shell.at_with(1, expected);

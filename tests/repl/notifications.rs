@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::shell::Shell;
-use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
@@ -19,15 +18,6 @@ fn shell() -> Shell {
         "import os, time; wait = lambda: [time.sleep(0.01) for _ in iter(lambda: os.path.exists('go'), True)] and None",
     );
     shell
-}
-
-/// What the terminal says; returns when it has been read.
-fn says(shell: &Shell, sequence: &str) {
-    shell.pty.send(sequence);
-    let device = shell.pty.open_device();
-    await_true("the terminal is read", || {
-        rustix::io::ioctl_fionread(&device).is_ok_and(|waiting| waiting == 0)
-    });
 }
 
 /// Lets the cell go on that waits, when it has taken longer than a second.
@@ -56,16 +46,16 @@ fn a_long_cell_that_ends_unseen_is_told_and_one_that_is_seen_is_not() {
     let shell = shell();
     shell.at(3);
     begins(&shell, "print('began'); wait()");
-    says(&shell, LEFT);
+    shell.pty.send_and_await_read(LEFT);
     go(&shell, 4);
     let notice = b"\x1b]777;notify;ipycodex;In [3] is done\x07";
     shell.pty.wait_raw(notice, 0);
     begins(&shell, "print('began 4'); wait(); 1/0");
-    says(&shell, LEFT);
-    says(&shell, CAME_BACK);
+    shell.pty.send_and_await_read(LEFT);
+    shell.pty.send_and_await_read(CAME_BACK);
     go(&shell, 5);
     shell.pty.send_line("print('short')");
-    says(&shell, LEFT);
+    shell.pty.send_and_await_read(LEFT);
     shell.at(6);
     assert_eq!(notices(&shell), 1);
     // What the terminal says is nobody's key.
@@ -81,8 +71,8 @@ fn a_cell_reads_what_is_typed_and_nothing_of_what_the_terminal_says() {
     shell.pty.wait_until("the question", |screen| {
         screen.contents().contains("\nbegan? ")
     });
-    says(&shell, LEFT);
-    says(&shell, CAME_BACK);
+    shell.pty.send_and_await_read(LEFT);
+    shell.pty.send_and_await_read(CAME_BACK);
     shell.pty.send_line("me");
     shell.at(4);
     shell.cell(4, "a");

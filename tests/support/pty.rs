@@ -28,6 +28,7 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 use rustix::process::{Pid, Signal};
 use rustix::termios::Termios;
 
+use super::await_true;
 use super::home::{Home, PATIENCE};
 use answers::Answers;
 pub use text::cursor_line;
@@ -181,6 +182,16 @@ impl Pty {
         let _ = writer
             .write_all(keys.as_bytes())
             .and_then(|()| writer.flush());
+    }
+
+    /// Sends keys, and returns once the program has read them: what is sent next comes in a read of its own.
+    #[track_caller]
+    pub fn send_and_await_read(&self, keys: &str) {
+        self.send(keys);
+        let device = self.open_device();
+        await_true("the program reads", || {
+            rustix::io::ioctl_fionread(&device).is_ok_and(|waiting| waiting == 0)
+        });
     }
 
     /// Types text and Enter.
