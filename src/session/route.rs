@@ -231,7 +231,6 @@ fn on_skills_found(step: &mut Step<'_>, skills: Skills) {
         catalog,
         consent,
         warning,
-        ..
     } = skills;
     // The list of skills goes at the end of the instructions, where a tool can load them.
     step.state.turns.add_tool_instructions(&catalog.section());

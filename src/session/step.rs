@@ -49,7 +49,8 @@ impl<'a> Step<'a> {
     }
 
     pub(super) fn extend(&mut self, effects: impl IntoIterator<Item = Effect>) {
-        effects.into_iter().for_each(|effect| self.push(effect));
+        let out = self.state.out_or_background().clone();
+        self.extend_for(effects, &out);
     }
 
     pub(super) fn extend_for(

@@ -160,7 +160,8 @@ return allowed('file_setattr')
 """)
 row("a file without a name, linked into a folder", REFUSED, r"""
 fd = os.open(w['home'], os.O_TMPFILE | os.O_WRONLY)
-os.link('/proc/self/fd/%d' % fd, w['home'] + '/new', follow_symlinks=True)
+if libc.linkat(-100, b'/proc/self/fd/%d' % fd, -100, (w['home'] + '/new').encode(), 0x400) < 0:
+    raise OSError(ctypes.get_errno(), '')
 """)
 row("write through /proc/self/fd", REFUSED, r"""
 fd = os.open(w['marker'], os.O_RDONLY)
@@ -191,7 +192,8 @@ row("open by handle", REFUSED, r"""
 return allowed('open_by_handle_at')
 """)
 row("programs that write", REFUSED, r"""
-return went(*[lambda t=t: shell(t % w['marker']) for t in ('echo x > %s', 'cp /etc/passwd %s', 'mv -f /dev/null %s',
+open(own + '/given', 'w').close()
+return went(*[lambda t=t: shell(t % w['marker']) for t in ('echo x > %s', 'cp /etc/passwd %s', f'mv -f {own}/given %s',
     'rm -f %s', 'dd if=/dev/zero of=%s count=1', 'sed -i s/w/x/ %s', 'ln -sf /dev/null %s', 'truncate -s 0 %s',
     'install -m 777 /etc/passwd %s')])
 """)

@@ -28,13 +28,13 @@ return went(*[lambda p=p, r=r: call('ptrace', r, p, 0, 0) for p in (w['live'], w
 """)
 row("write to a process's memory (process_vm_writev)", REFUSED, r"""
 data = ctypes.create_string_buffer(b'x' * 8)
-piece = struct.pack('PN', ctypes.addressof(data), 8)
-return went(*[lambda p=p: call('process_vm_writev', p, piece, 1, piece, 1, 0) for p in (w['live'], os.getppid())])
+piece, there = struct.pack('PN', ctypes.addressof(data), 8), struct.pack('PN', w['memory'], 8)
+return went(*[lambda p=p: call('process_vm_writev', p, piece, 1, there, 1, 0) for p in (w['live'], os.getppid())])
 """)
 row("read a process's memory", REFUSED, r"""
 data = ctypes.create_string_buffer(8)
-piece = struct.pack('PN', ctypes.addressof(data), 8)
-return went(*[lambda p=p: call('process_vm_readv', p, piece, 1, piece, 1, 0) for p in (w['live'], os.getppid())])
+piece, there = struct.pack('PN', ctypes.addressof(data), 8), struct.pack('PN', w['memory'], 8)
+return went(*[lambda p=p: call('process_vm_readv', p, piece, 1, there, 1, 0) for p in (w['live'], os.getppid())])
 """)
 row("/proc/*/mem", REFUSED, r"""
 others = [p for p in processes() if p not in (os.getpid(),)]
@@ -323,3 +323,27 @@ class Worst(BaseException):
     __repr__ = __str__
 raise Worst
 """)
+
+# Of what is refused, these would harm the machine, or whoever tries them, where nothing confines them.
+HARMFUL = {
+    "make a device, also in the own folder",
+    "a namespace of its own (unshare, setns, clone)",
+    "mount, remount, unmount, change the root",
+    "settings of the system (/proc/sys, /sys, cgroups, sysrq)",
+    "devices: disks, memory, terminals, inputs, sound",
+    "signal the session, its parent, a program of its, a stranger",
+    "limits, priority, processors of another process",
+    "leave its group, its session",
+    "clock, name, modules, swap, restart of the machine",
+    "the 32-bit system calls",
+    "type into terminals (TIOCSTI), take them, switch their lines",
+    "read what is typed into other terminals",
+}
+# And these come to nothing there: the system refuses them to everybody, or serves nobody so on the machine of a test.
+VAIN = {
+    "a shared mapping of a file made writable",
+    "copy into a file opened for reading",
+    "a program with rights of its own (sudo), a shell from memory",
+    "look a name up",
+    "D-Bus, the system log, a display, a container engine",
+}

@@ -23,7 +23,7 @@ import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import attempts  # noqa: E402
-import attempts_beyond  # noqa: E402, F401
+import attempts_beyond  # noqa: E402
 from harness import LIMIT, Engine, Host, is_alive  # noqa: E402
 from test_snapshot import WHY, below  # noqa: E402
 
@@ -31,6 +31,7 @@ IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 CHOICE = os.environ.get("IPYCODEX_ATTEMPTS", "")  # empty, `all`, or a part of a row's name
 SECRET = "ATTEMPTS_SECRET_TOKEN"
 TOLD = re.compile(r"@(raised|ended|value) (.*)")
+NOTHING = ("None", "[]", "False")
 libc = ctypes.CDLL(None, use_errno=True)
 libc.prctl(36, 1, 0, 0, 0)  # who loses its parent becomes a child of ours, as under the guard
 
@@ -157,6 +158,13 @@ class World:
         nice = os.getpriority(os.PRIO_PROCESS, self.stranger.pid)
         return files, queues, system, heard, self.stranger.poll(), nice, os.listdir(self.temporary)
 
+    def empty_own(self):
+        for entry in os.scandir(self.own):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
+
     def close(self):
         self.stranger.kill()
         self.stranger.wait()
@@ -167,6 +175,10 @@ class World:
 
 class Attempts(Engine):
     def setUp(self):
+        self.begin()
+
+    def begin(self):
+        """A world of its own, which ends with the cleanups."""
         base = tempfile.mkdtemp(prefix="attempts-")
         self.addCleanup(shutil.rmtree, base, True)
         self.world = World(base)
@@ -185,26 +197,27 @@ class Attempts(Engine):
         cell = host.run(OPENS % opened)
         self.assertEqual(cell.last["status"], "ok", cell.frames)
         self.world.tcp.accept()[0].detach()  # its connection, kept open
-        self.victim = int(host.run("victim.pid").value)
+        self.victim, self.memory = map(int, host.run("victim.pid, address(nameless)").value.strip("()").split(","))
         self.addCleanup(os.kill, self.victim, signal.SIGKILL)
         host.ask("snapshot", code="1")  # what is opened once is open from here on
         host.run("looks()")
         return host
 
     def interpreter(self, place):
-        """An interpreter of the agent's: one that writes in a folder, or one that writes nowhere."""
+        """An interpreter that writes in a folder, or nowhere, as the agent's do; or one that is `free`."""
         folders = '["%s"]' % self.world.own if place == "scratch" else "[]"
-        return Host(ipython=self.ipython, options=["--confine", folders], cwd=self.world.own)
+        options = [] if place == "free" else ["--confine", folders]
+        return Host(ipython=self.ipython, options=options, cwd=self.world.own)
 
     def code(self, code, place):
-        w = self.world.described(self.live.pid, self.victim)
-        own = repr(self.world.own) if place in ("scratch", "fresh") else "os.environ['TMPDIR']"
+        w = dict(self.world.described(self.live.pid, self.victim), memory=self.memory)
+        own = "os.environ['TMPDIR']" if place in attempts.COPIES else repr(self.world.own)
         body = "\n".join("    " + line for line in code.strip("\n").split("\n"))
         return MADE % (attempts.PRELUDE, w, own, self.name, body)
 
     def make(self, place, code, endless):
         """Makes an attempt. Returns what it printed, and its error."""
-        if place in ("scratch", "fresh"):
+        if place not in attempts.COPIES:
             return self.make_in_scratch(place, code, endless)
         host = self.live
         if place == "pyrun":
@@ -271,15 +284,13 @@ class Attempts(Engine):
         """What became of it."""
         if not endless:
             self.assertIn("@begins", printed, error)
-        told = TOLD.search(printed)
-        kind, text = told.groups() if told else ("ended", str(error))
+        kind, text = told(printed, error)
         if promise == attempts.BOUNDED:
             return promise, text
         if kind == "raised":
-            name = text.split(" ")[0]
-            self.assertTrue(issubclass(getattr(builtins, name, OSError), (OSError, NameError)), text)
-            return ("impossible" if name == "NameError" else promise), text
-        fails = endless if kind == "ended" else text in ("None", "[]", "False")
+            self.assertTrue(issubclass(getattr(builtins, text.split(" ")[0], OSError), OSError), text)
+            return promise, text
+        fails = endless if kind == "ended" else text in NOTHING
         return (promise if fails else "escaped"), text
 
     def attempt(self, entry, place, before):
@@ -290,11 +301,12 @@ class Attempts(Engine):
         if place in attempts.COPIES:
             self.live.ask("branch", op="end")
             self.until(lambda: self.alone())
-        if place == "fresh":
+        elif place == "fresh" or entry.promise == attempts.BOUNDED:
             self.end_scratch()
             self.until(lambda: self.alone())
         self.assertNotEqual(outcome, "escaped", text)
         self.until(lambda: os.listdir(self.world.temporary) == [])
+        self.world.empty_own()
         self.assertEqual(self.looks(), before)
         return outcome, time.monotonic() - began
 
@@ -340,6 +352,24 @@ class Attempts(Engine):
         else:
             self.make_all(in_turn)
 
+    def test_what_is_refused_succeeds_where_nothing_confines(self):
+        """A row whose code is wrong is refused everywhere."""
+        if CHOICE != "all":
+            self.skipTest("a part of the long form")
+        for entry in attempts.ROWS:
+            left_out = entry.name in attempts_beyond.HARMFUL | attempts_beyond.VAIN
+            if left_out or entry.promise != attempts.REFUSED or "scratch" not in entry.places:
+                continue
+            with self.subTest(attempt=entry.name):
+                self.doCleanups()
+                self.begin()
+                self.live, self.name = self.session(), "attempt %d" % next(self.numbers)
+                before = self.world.looks()
+                kind, text = told(*self.make("free", self.code(entry.code, "free"), entry.endless))
+                self.end_scratch()
+                achieved = kind == "value" and text not in NOTHING or self.world.looks() != before
+                self.assertTrue(achieved, (kind, text))
+
     def test_memory_that_runs_out_takes_the_copy(self):
         if CHOICE != "all":
             self.skipTest("a part of the long form")
@@ -358,6 +388,12 @@ class Attempts(Engine):
             told = self.live.finish("answer").last["snapshot"]
             self.assertRegex(str(told), "SIGKILL|it was killed", request)
             self.assertEqual(self.live.run("looks()").value, before)
+
+
+def told(printed, error):
+    """How the code of an attempt ended, and with what."""
+    found = TOLD.search(printed)
+    return found.groups() if found else ("ended", str(error))
 
 
 def in_turn(number, entry, place):

@@ -116,6 +116,16 @@ class Trials(Engine):
         self.assertIn("KeyboardInterrupt", str(answer))
         self.assertEqual(host.run("1 + 1").value, "2")
 
+    def test_a_report_that_the_code_wrote_itself_is_none(self):
+        host = self.host()
+        forged = "os.write(fd, b'{\"names\": 3, \"pictures\": 5}\\n')"
+        found = "fds = [int(fd) for fd in os.listdir('/proc/self/fd') if int(fd) > 2]"
+        code = "import os, stat\n%s\nfor fd in fds:\n    try: %s\n    except OSError: pass\nos._exit(0)" % (found, forged)
+        answer = self.tried(host, code)
+        self.assertIn("dry run: no report", answer["printed"])
+        self.assertEqual((answer["bundle"], answer["parts"]), ({}, []))
+        self.assertEqual(host.run("1 + 1").value, "2")
+
 
 class BuiltIn(Trials, unittest.TestCase):
     pass

@@ -197,16 +197,21 @@ def answer(request, engine, host):
     trial = run_trial(request["cells"], bool(request.get("unprotected")), engine, host)
     if "unprotected" in trial:
         return {"snapshot": trial}
-    parts = trial.get("pictures") or []
+    parts = trial.get("pictures")
+    parts = parts if isinstance(parts, list) else []
     return {"snapshot": {"printed": format_text(trial), "bundle": parts[0] if parts else {}, "parts": parts}}
 
 
 def format_text(trial):
     lines = trial["printed"]
     error = trial.get("error")
-    if error is not None:
-        lines += "\n".join(error["traceback"] or ["%s: %s" % (error["ename"], error["evalue"])]) + "\n"
-    return lines + ("" if lines.endswith("\n") or not lines else "\n") + format_report(trial)
+    try:
+        if error is not None:
+            lines += "\n".join(error["traceback"] or ["%s: %s" % (error["ename"], error["evalue"])]) + "\n"
+        report = format_report(trial)
+    except (AttributeError, KeyError, TypeError):
+        report = "dry run: no report, since the code wrote where its results are written; your session is unchanged"
+    return lines + ("" if lines.endswith("\n") or not lines else "\n") + report
 
 
 def show(code, engine, host):
