@@ -6,6 +6,7 @@
 mod acp;
 mod batch;
 mod codex;
+mod counts;
 mod jupyter;
 mod kernel;
 mod mcp;

@@ -5,7 +5,7 @@ mod earlier_cells;
 mod faults;
 mod foreign_files;
 mod ipython;
-mod kills;
+pub mod kills;
 mod locks;
 mod resume;
 mod schemas;
