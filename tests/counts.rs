@@ -10,155 +10,103 @@
 use std::path::Path;
 use std::time::Instant;
 
-/// Each rule in a line; the numbers are those that rows name.
-const RULES: [(&str, &str); 28] = [
-    ("R1", "every byte for the terminal passes one writer"),
-    (
-        "R2",
-        "untrusted text is parsed; no sequence of its own gets through",
-    ),
-    (
-        "R3",
-        "sequences we write ourselves take no control characters",
-    ),
-    ("R4", "an approval shows exactly what will run"),
-    ("R5", "the terminal is always given back"),
-    ("R6", "a hang-up is a save point"),
-    ("R7", "nothing leaves its element in what the model reads"),
-    ("R8", "only valid UTF-8, one line a message, on both pipes"),
-    ("R9", "instructions in data are data"),
-    ("R10", "what the model reads is bounded"),
-    (
-        "R11",
-        "commands of the agent get no secrets by the environment",
-    ),
-    ("R12", "nothing secret in files or arguments"),
-    (
-        "R13",
-        "our files are for their owner alone, whatever the umask",
-    ),
-    ("R14", "the tool bridge is not on the network"),
-    ("R15", "children die with us, whole"),
-    ("R16", "crashes of peers are contained and said"),
-    ("R17", "Ctrl-C has one meaning in each state"),
-    ("R18", "the record survives kills and torn logs"),
-    ("R19", "what happened is recorded when it happens"),
-    ("R20", "a locked record is not a corrupt one"),
-    ("R21", "a full disk is said once, and gets over"),
-    ("R22", "whole files or none"),
-    ("R23", "input files have budgets"),
-    ("S1", "a long session costs what a short one does"),
-    ("S2", "random keys, pastes, resizes and signals do no harm"),
-    ("S3", "two at once do not mix"),
-    (
-        "S4",
-        "poor surroundings: it starts, says what is missing, and loses nothing",
-    ),
-    ("S5", "exit codes are as documented"),
-];
+/// Rows of two texts.
+macro_rules! table {
+    ($name:ident: $($rules:literal: $text:literal;)+) => {
+        const $name: &[(&str, &str)] = &[$(($rules, $text)),+];
+    };
+}
 
-/// Tries that are counted: `name: rules, what is tried, short form, long form, test;`. The test gets the number of
-/// tries and gives what came of them, in a few words.
+// Each rule in a line; the numbers are those that rows name.
+table! { RULES:
+    "R1": "every byte for the terminal passes one writer";
+    "R2": "untrusted text is parsed; no sequence of its own gets through";
+    "R3": "sequences we write ourselves take no control characters";
+    "R4": "an approval shows exactly what will run";
+    "R5": "the terminal is always given back";
+    "R6": "a hang-up is a save point";
+    "R7": "nothing leaves its element in what the model reads";
+    "R8": "only valid UTF-8, one line a message, on both pipes";
+    "R9": "instructions in data are data";
+    "R10": "what the model reads is bounded";
+    "R11": "commands of the agent get no secrets by the environment";
+    "R12": "nothing secret in files or arguments";
+    "R13": "our files are for their owner alone, whatever the umask";
+    "R14": "the tool bridge is not on the network";
+    "R15": "children die with us, whole";
+    "R16": "crashes of peers are contained and said";
+    "R17": "Ctrl-C has one meaning in each state";
+    "R18": "the record survives kills and torn logs";
+    "R19": "what happened is recorded when it happens";
+    "R20": "a locked record is not a corrupt one";
+    "R21": "a full disk is said once, and gets over";
+    "R22": "whole files or none";
+    "R23": "input files have budgets";
+    "C1": "confined code changes nothing outside, and the session goes on";
+    "S1": "a long session costs what a short one does";
+    "S2": "random keys, pastes, resizes and signals do no harm";
+    "S3": "two at once do not mix";
+    "S4": "poor surroundings: it starts, says what is missing, and loses nothing";
+    "S5": "exit codes are as documented";
+}
+
+/// Tries that are counted: `name: rules, what is tried, [short form,] long form, test;`. The test gets the number of
+/// tries and gives what came of them, in a few words. Without a short form, a test of [`HELD`] is that.
 macro_rules! counted {
-    ($($name:ident: $rules:literal, $what:literal, $short:literal, $long:literal, $test:path;)+) => {
-        const COUNTED: &[(&str, &str)] = &[$(($rules, $what)),+];
+    ($($name:ident: $rules:literal, $what:literal, $([$short:literal])? $long:literal, $test:path;)+) => {
+        const COUNTED: &[&str] = &[$($rules),+];
 
         mod short {
-            $(#[test] fn $name() { super::count($rules, $what, $short, $test); })+
+            $($(#[test]
+            fn $name() {
+                super::count($rules, $what, $short, $test);
+            })?)+
         }
 
         mod long {
             $(#[test]
             #[ignore = "takes minutes: cargo test --test it counts::long -- --ignored --nocapture"]
-            fn $name() { super::count($rules, $what, $long, $test); })+
+            fn $name() {
+                super::count($rules, $what, $long, $test);
+            })+
         }
     };
 }
 
-/// Tests that are whole as they are: rules, and the test.
-const HELD: [(&str, &str); 27] = [
-    (
-        "R1 R2 R3",
-        "repl::escapes::no_foreign_sequence_reaches_the_terminal",
-    ),
-    (
-        "R2 R4",
-        "repl::questions::hostile_text_is_spelled_out_in_every_question",
-    ),
-    (
-        "R3",
-        "repl::clipboard::cells_answers_and_their_code_by_the_terminals_own_sequence",
-    ),
-    (
-        "R5",
-        "repl::exit::a_signal_gives_the_terminal_back_and_is_died_of",
-    ),
-    (
-        "R5",
-        "repl::exit::a_fault_gives_the_terminal_back_and_is_died_of",
-    ),
-    (
-        "R5",
-        "repl::exit::a_terminal_left_raw_by_a_kill_is_sane_after_the_next_start",
-    ),
-    ("R6", "repl::exit::a_terminal_that_hangs_up_is_a_save_point"),
-    ("R6", "batch::failures::a_closed_pipe_is_no_failure"),
-    ("R7 R9", "skills::hostile::nothing_leaves_its_element"),
-    ("R8", "codex::faults::bad_text_is_replaced"),
-    ("R8", "runtime::cells::lone_surrogates_do_no_harm"),
-    (
-        "R9",
-        "skills::hostile::a_linked_file_loads_from_inside_its_folder_only",
-    ),
-    (
-        "R10",
-        "runtime::cells::a_large_value_passes_and_a_larger_one_is_replaced",
-    ),
-    (
-        "R11 R12",
-        "codex::activity::commands_are_shown_whole_and_keep_no_secrets",
-    ),
-    ("R13", "record::faults::modes_do_not_depend_on_the_umask"),
-    (
-        "R13 R14",
-        "mcp::sockets::a_folder_that_others_can_write_is_refused_on_both_sides",
-    ),
-    (
-        "R14",
-        "mcp::sockets::whoever_does_not_know_the_token_is_refused",
-    ),
-    (
-        "R15",
-        "repl::exit::no_process_outlives_us_even_when_we_are_killed",
-    ),
-    (
-        "R15",
-        "codex::faults::dropping_the_agent_ends_a_process_that_does_not_want_to",
-    ),
-    (
-        "R16",
-        "repl::deaths::an_interpreter_that_dies_is_named_with_its_cause_and_replaced",
-    ),
-    (
-        "R17",
-        "repl::interrupts::ctrl_c_brings_the_prompt_back_from_everything_that_waits",
-    ),
-    ("R21", "record::faults::a_full_disk_is_said_and_gets_over"),
-    (
-        "R23",
-        "skills::hostile::any_bytes_are_a_skill_or_a_diagnostic",
-    ),
-    (
-        "S3",
-        "record::resume::whoever_comes_second_is_told_and_leaves_the_session_open",
-    ),
-    ("S4", "repl::environments::a_dumb_terminal_is_enough"),
-    ("S4", "repl::environments::the_c_locale_works"),
-    ("S5", "batch::failures::help_and_version_are_printed"),
-];
+// Tests that are whole as they are: rules, and the test.
+table! { HELD:
+    "R1 R2 R3": "repl::escapes::no_foreign_sequence_reaches_the_terminal";
+    "R2 R4": "repl::questions::hostile_text_is_spelled_out_in_every_question";
+    "R3": "repl::clipboard::cells_answers_and_their_code_by_the_terminals_own_sequence";
+    "R5": "repl::exit::a_signal_gives_the_terminal_back_and_is_died_of";
+    "R5": "repl::exit::a_fault_gives_the_terminal_back_and_is_died_of";
+    "R5": "repl::exit::a_terminal_left_raw_by_a_kill_is_sane_after_the_next_start";
+    "R6": "repl::exit::a_terminal_that_hangs_up_is_a_save_point";
+    "R6": "batch::failures::a_closed_pipe_is_no_failure";
+    "R7 R9": "skills::hostile::nothing_leaves_its_element";
+    "R8": "codex::faults::bad_text_is_replaced";
+    "R8": "runtime::cells::lone_surrogates_do_no_harm";
+    "R9": "skills::hostile::a_linked_file_loads_from_inside_its_folder_only";
+    "R10": "runtime::cells::a_large_value_passes_and_a_larger_one_is_replaced";
+    "R11 R12": "codex::activity::commands_are_shown_whole_and_keep_no_secrets";
+    "R13": "record::faults::modes_do_not_depend_on_the_umask";
+    "R13 R14": "mcp::sockets::a_folder_that_others_can_write_is_refused_on_both_sides";
+    "R14": "mcp::sockets::whoever_does_not_know_the_token_is_refused";
+    "R15": "repl::exit::no_process_outlives_us_even_when_we_are_killed";
+    "R15": "codex::faults::dropping_the_agent_ends_a_process_that_does_not_want_to";
+    "R16": "repl::deaths::an_interpreter_that_dies_is_named_with_its_cause_and_replaced";
+    "R17": "repl::interrupts::ctrl_c_brings_the_prompt_back_from_everything_that_waits";
+    "R21": "record::faults::a_full_disk_is_said_and_gets_over";
+    "R23": "skills::hostile::any_bytes_are_a_skill_or_a_diagnostic";
+    "S3": "record::resume::whoever_comes_second_is_told_and_leaves_the_session_open";
+    "S4": "repl::environments::a_dumb_terminal_is_enough";
+    "S4": "repl::environments::the_c_locale_works";
+    "S5": "batch::failures::help_and_version_are_printed";
+}
 
 counted! {
-    kills_between_cells: "R18 R19", "kills while cells run", 20, 1_000, crate::record::kills::between_cells;
+    kills_between_cells: "R18 R19", "kills while cells run", [20] 1_000, crate::record::kills::between_cells;
+    attempts_to_get_out: "C1", "attempts to get out of each place", 108, crate::runtime::confinement::attempts;
 }
 
 /// Runs a row and prints its line.
@@ -171,8 +119,8 @@ fn count(rules: &str, what: &str, count: u32, test: fn(u32) -> String) {
 
 #[test]
 fn each_rule_has_a_row() {
-    let rows = COUNTED.iter().map(|(rules, _)| *rules);
-    let rows: Vec<&str> = rows.chain(HELD.map(|(rules, _)| rules)).collect();
+    let rows = COUNTED.iter().copied();
+    let rows: Vec<&str> = rows.chain(HELD.iter().map(|(rules, _)| *rules)).collect();
     let named: Vec<&str> = rows.iter().flat_map(|rules| rules.split(' ')).collect();
     let without = RULES.iter().filter(|(rule, _)| !named.contains(rule));
     let without: Vec<String> = without
@@ -192,7 +140,7 @@ fn each_rule_has_a_row() {
 #[test]
 fn each_test_that_holds_a_rule_exists() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let missing = HELD.map(|(_, test)| test).into_iter().filter(|test| {
+    let missing = HELD.iter().map(|(_, test)| *test).filter(|test| {
         let (module, name) = test.rsplit_once("::").expect("a path");
         let file = tests.join(module.replace("::", "/")).with_extension("rs");
         let text = std::fs::read_to_string(file).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 mod cells;
 mod comms;
-mod confinement;
+pub mod confinement;
 mod contract;
 mod evaluations;
 mod harness;

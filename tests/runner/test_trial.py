@@ -119,8 +119,8 @@ class Trials(Engine):
     def test_a_report_that_the_code_wrote_itself_is_none(self):
         host = self.host()
         forged = "os.write(fd, b'{\"names\": 3, \"pictures\": 5}\\n')"
-        found = "fds = [int(fd) for fd in os.listdir('/proc/self/fd') if int(fd) > 2]"
-        code = "import os, stat\n%s\nfor fd in fds:\n    try: %s\n    except OSError: pass\nos._exit(0)" % (found, forged)
+        fds = "(int(fd) for fd in os.listdir('/proc/self/fd') if int(fd) > 2)"
+        code = "import os\nfor fd in %s:\n    try: %s\n    except OSError: pass\nos._exit(0)" % (fds, forged)
         answer = self.tried(host, code)
         self.assertIn("dry run: no report", answer["printed"])
         self.assertEqual((answer["bundle"], answer["parts"]), ({}, []))
