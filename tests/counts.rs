@@ -107,6 +107,11 @@ table! { HELD:
 counted! {
     kills_between_cells: "R18 R19", "kills while cells run", [20] 1_000, crate::record::kills::between_cells;
     attempts_to_get_out: "C1", "attempts to get out of each place", 108, crate::runtime::confinement::attempts;
+    soak: "S1", "cells of a long session, with all else", [20] 2_000, crate::repl::soak::soak;
+    monkey: "S2 R5", "seconds of keys, pastes, resizes, signals", [3] 600, crate::repl::monkey::monkey;
+    stops: "R5 R17", "stops in each state, by key and from outside", [2] 200, crate::repl::jobs::stops;
+    widths: "S4", "widths of the terminal", [8] 300, crate::repl::widths::widths;
+    keys_before_a_question: "R4 R17", "keys typed before a question", [4] 200, crate::repl::typeahead::keys_before_a_question;
 }
 
 /// Runs a row and prints its line.

@@ -7,7 +7,9 @@ pub mod home;
 pub mod lab;
 pub mod peers;
 pub mod pty;
+pub mod random;
 pub mod responses;
+pub mod second_terminal;
 pub mod tmux;
 
 use std::io::Write;
