@@ -106,6 +106,14 @@ table! { HELD:
 
 counted! {
     kills_between_cells: "R18 R19", "kills while cells run", [20] 1_000, crate::record::kills::between_cells;
+    fuzz_classifier: "R23", "seconds of fuzzing the classifier", [0] 600, crate::fuzz::classifier;
+    fuzz_markdown: "R2 R23", "seconds of fuzzing markdown while it streams", [0] 600, crate::fuzz::markdown;
+    fuzz_output: "R2 R23", "seconds of fuzzing the filter of outputs", [0] 600, crate::fuzz::output;
+    fuzz_skill: "R9 R23", "seconds of fuzzing skill files", [0] 600, crate::fuzz::skill;
+    fuzz_config: "R22 R23", "seconds of fuzzing settings", [0] 600, crate::fuzz::config;
+    fuzz_notebook: "R22 R23", "seconds of fuzzing notebooks", [0] 600, crate::fuzz::notebook;
+    fuzz_marked_text: "R23", "seconds of fuzzing the text of notebooks", [0] 600, crate::fuzz::marked_text;
+    fuzz_history: "R20 R23", "seconds of fuzzing the rows of a record", [0] 600, crate::fuzz::history;
     attempts_to_get_out: "C1", "attempts to get out of each place", 108, crate::runtime::confinement::attempts;
     soak: "S1", "cells of a long session, with all else", [20] 2_000, crate::repl::soak::soak;
     monkey: "S2 R5", "seconds of keys, pastes, resizes, signals", [3] 600, crate::repl::monkey::monkey;

@@ -40,7 +40,7 @@ mod questioning_agent;
 mod questions;
 mod recall;
 mod resume;
-mod sequences;
+pub(crate) mod sequences;
 mod session_picker;
 pub mod shell;
 mod shell_mode;
