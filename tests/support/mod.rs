@@ -9,6 +9,7 @@ pub mod peers;
 pub mod pty;
 pub mod responses;
 pub mod tmux;
+pub mod ways;
 
 use std::io::Write;
 use std::path::Path;
