@@ -11,6 +11,7 @@ pub mod random;
 pub mod responses;
 pub mod second_terminal;
 pub mod tmux;
+pub mod ways;
 
 use std::io::Write;
 use std::path::Path;
