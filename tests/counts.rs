@@ -120,9 +120,8 @@ counted! {
     stops: "R5 R17", "stops in each state, by key and from outside", [2] 200, crate::repl::jobs::stops;
     widths: "S4", "widths of the terminal", [8] 300, crate::repl::widths::widths;
     keys_before_a_question: "R4 R17", "keys typed before a question", [4] 200, crate::repl::typeahead::keys_before_a_question;
-    kills_between_cells: "R18 R19", "kills while cells run", 20, 1_000, crate::record::kills::between_cells;
-    agent_faults: "R8 R16 R17", "agents that misbehave", 3, 102, crate::codex::program::faults::each_way;
-    acp_faults: "R16 R17", "agents of the protocol that misbehave", 3, 46, crate::acp::program_faults::each_way;
+    agent_faults: "R8 R16 R17", "agents that misbehave", [3] 102, crate::codex::program::faults::each_way;
+    acp_faults: "R16 R17", "agents of the protocol that misbehave", [3] 46, crate::acp::program_faults::each_way;
 }
 
 /// Runs a row and prints its line.
