@@ -96,43 +96,60 @@ macro_rules! targets {
 
 targets! {
     classifier: 300, ["input"], [
-        "\n", "    ", "\t", "\\\n", ".", "%%", "%", "!", ";", "(", ")", "[", "]", "{", "}", "\"", "'", "\"\"\"", "'''",
-        "f\"", "r'", "\\N{", "\\u12", "#", "# %%", ":", "=", "if x:\n", "try:\n", "else:\n", "@d\n", "exit", "%ipycodex ",
-        "%%ipycodex\n", "&`f`", "$`x`", "!`c`", "`", "@`a b`", "<<E\n", "fi\n", "do\n", "done\n", "%%bash\n", "?", "...",
+        "\n", "    ", "\t", "\\\n", ".", "%%", "%", "!", ";", "(", ")", "[", "]", "{", "}", "\"", "'",
+        "\"\"\"", "'''",
+        "f\"", "r'", "\\N{", "\\u12", "#", "# %%", ":", "=", "if x:\n", "try:\n", "else:\n", "@d\n", "exit",
+        "%ipycodex ",
+        "%%ipycodex\n", "&`f`", "$`x`", "!`c`", "`", "@`a b`", "<<E\n", "fi\n", "do\n", "done\n", "%%bash\n",
+        "?", "...",
     ], texts::classifier;
     markdown: 40, ["markdown/mixed.md", "markdown/tables.md"], [
-        "# ", "- ", "* ", "1. ", "  - ", "> ", "    ", "\t", "| a | b |\n|---|--:|\n", "|", "```python\n", "```\n", "~~~",
-        "---\n", "===\n", "<div>", "<!-- ", "-->", "[ref]: https://r.org\n", "[^1]: ", "- [ ] ", "**", "*", "_", "`", "~~",
-        "[t](https://e.org)", "![p](a.png)", "[ref]", "&amp;", "&#x1b;", "\\", "$x_1$", "$$", "\\(", "\\[", "  \n", "\n\n",
+        "# ", "- ", "* ", "1. ", "  - ", "> ", "    ", "\t", "| a | b |\n|---|--:|\n", "|", "```python\n",
+        "```\n", "~~~",
+        "---\n", "===\n", "<div>", "<!-- ", "-->", "[ref]: https://r.org\n", "[^1]: ", "- [ ] ", "**", "*",
+        "_", "`", "~~",
+        "[t](https://e.org)", "![p](a.png)", "[ref]", "&amp;", "&#x1b;", "\\", "$x_1$", "$$", "\\(", "\\[",
+        "  \n", "\n\n",
         "👩\u{200d}💻", "\u{a0}", "\u{200b}", "<b>", "<https://e.org>", "1. x\n\n2. y\n", "```",
     ], texts::markdown;
     output: 60, [], [
-        "\x1b[", "\x1b]", "\x1bP", "\x1b_", "\x1b\\", "\x07", "\x1b[A", "\x1b[2B", "\x1b[K", "\x1b[1K", "\x1b[2J", "\x1b[J",
-        "\x1b[5G", "\x1b[2D", "\x1b[C", "\x1b[?1049h", "\x1b[?1049l", "\x1b]0;", "\x1b]8;;http://x\x1b\\", "\x1b(0", "\x1b(B",
-        "\x0e", "\x0f", "\x08", "\x1b[38;5;1m", "\x1b[38:2::1:2:3m", "\x1b[0m", "\x1b[99A", "\x1b[999999999G", "\u{9b}",
+        "\x1b[", "\x1b]", "\x1bP", "\x1b_", "\x1b\\", "\x07", "\x1b[A", "\x1b[2B", "\x1b[K", "\x1b[1K",
+        "\x1b[2J", "\x1b[J",
+        "\x1b[5G", "\x1b[2D", "\x1b[C", "\x1b[?1049h", "\x1b[?1049l", "\x1b]0;", "\x1b]8;;http://x\x1b\\",
+        "\x1b(0", "\x1b(B",
+        "\x0e", "\x0f", "\x08", "\x1b[38;5;1m", "\x1b[38:2::1:2:3m", "\x1b[0m", "\x1b[99A", "\x1b[999999999G",
+        "\u{9b}",
         "\u{9d}", "\u{9c}", "\x1bc", "\x1bM", "\x1b7", "\x1b8", "\x1b[6n", "\x1b[>c", ";", ":", "m", "A",
     ], texts::output;
     skill: 100, [], [
-        "---\n", "---", "name: ", "description: ", "allowed-tools: ", "metadata:\n  ", "compatibility: ", "- ", ": ", "|\n  ",
-        ">-\n  ", "&a ", "*a", "!!str ", "!x ", "[", "]", "{", "}", ",", "? ", "# ", "'", "\"", "\\x1b", "%YAML 1.2\n", "...\n",
+        "---\n", "---", "name: ", "description: ", "allowed-tools: ", "metadata:\n  ", "compatibility: ",
+        "- ", ": ", "|\n  ",
+        ">-\n  ", "&a ", "*a", "!!str ", "!x ", "[", "]", "{", "}", ",", "? ", "# ", "'", "\"", "\\x1b",
+        "%YAML 1.2\n", "...\n",
         "<<: *a\n", "~", "```python\n#| eval: true\n", "```\n", "\u{85}", "@", "`", "  ", "\t",
     ], files::skill;
     config: 300, [], [
-        "{", "}", "[", "]", ",", ":", "//", "/*", "*/", "\n", "\"think\": ", "\"new\": ", "\"mcp_servers\": ", "\"a\"", "\\\"",
+        "{", "}", "[", "]", ",", ":", "//", "/*", "*/", "\n", "\"think\": ", "\"new\": ", "\"mcp_servers\": ",
+        "\"a\"", "\\\"",
         "\\u00e9", "#", "'a'", "+1", "0x10", ".5", "Infinity", "\t", "\"think\"",
     ], files::config;
     notebook: 300, [], [
-        "{", "}", "[", "]", ",", ":", "\"cells\": [", "\"cell_type\": \"code\"", "\"cell_type\": \"markdown\"", "\"raw\"",
+        "{", "}", "[", "]", ",", ":", "\"cells\": [", "\"cell_type\": \"code\"",
+        "\"cell_type\": \"markdown\"", "\"raw\"",
         "\"source\": [", "\"source\": \"", "\"outputs\": [", "\"metadata\": {", "\"id\": \"", "\"execution_count\": ",
-        "\"nbformat\": 4", "\"nbformat_minor\": ", "\"worksheets\": [", "\"text/html\": \"", "\"text/latex\": \"$", "\\n",
-        "\\ud83d\\ude00", "\\\"", "\\\\", "\"tags\": [", "\"output_type\": \"stream\"", "\"data\": {", "\"image/png\": \"",
+        "\"nbformat\": 4", "\"nbformat_minor\": ", "\"worksheets\": [", "\"text/html\": \"",
+        "\"text/latex\": \"$", "\\n",
+        "\\ud83d\\ude00", "\\\"", "\\\\", "\"tags\": [", "\"output_type\": \"stream\"", "\"data\": {",
+        "\"image/png\": \"",
     ], files::notebook;
     marked_text: 200, [], [
-        "# %% [code]\n", "# %% [markdown] cell:1\n", "# %% [raw] cell:", "# %%% [code]\n", "# %%", "#%%", "[code]", " cell:0",
+        "# %% [code]\n", "# %% [markdown] cell:1\n", "# %% [raw] cell:", "# %%% [code]\n", "# %%", "#%%",
+        "[code]", " cell:0",
         "\n\n", "\"\"\"", "# ", "%%",
     ], files::marked_text;
     history: 30, [], [
-        "\0\u{2}\0\u{5}", "\u{3}\u{1}\u{1}\u{1}", "\u{6}", "\u{8}", "-1", "NaN", "{\"cwd\": 1}", "{\"text/plain\": ", "</cell>", "complete",
+        "\0\u{2}\0\u{5}", "\u{3}\u{1}\u{1}\u{1}", "\u{6}", "\u{8}", "-1", "NaN", "{\"cwd\": 1}",
+        "{\"text/plain\": ", "</cell>", "complete",
         "<!-- ", "\u{1}", "\u{2}", "\u{3}", "\u{4}", "\u{5}",
     ], history::rows;
 }
