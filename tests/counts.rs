@@ -106,6 +106,9 @@ table! { HELD:
 
 counted! {
     kills_between_cells: "R18 R19", "kills while cells run", [20] 1_000, crate::record::kills::between_cells;
+    failing_calls: "R18 R20 R21", "each call on the record's files failing, up to the Nth", [1] 50,
+        crate::record::failing_calls::in_turn;
+    torn_logs: "R18", "torn logs of the record", [30] 300, crate::record::faults::torn_logs;
     attempts_to_get_out: "C1", "attempts to get out of each place", 108, crate::runtime::confinement::attempts;
 }
 
