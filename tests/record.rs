@@ -2,7 +2,8 @@
 
 mod answers;
 mod earlier_cells;
-mod faults;
+pub mod failing_calls;
+pub mod faults;
 mod foreign_files;
 mod ipython;
 pub mod kills;

@@ -268,8 +268,8 @@ fn random(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-#[test]
-fn a_hundred_torn_logs_open_with_a_clean_beginning() {
+/// A log that was cut anywhere opens with a clean beginning of what was written.
+pub fn torn_logs(cuts: u32) -> String {
     let (directory, path) = directory();
     let (record, reports) = start(&path, None);
     for line in 1..=120 {
@@ -281,7 +281,7 @@ fn a_hundred_torn_logs_open_with_a_clean_beginning() {
     end(record, reports);
     let mut state = 20_261_121;
     let mut lengths = Vec::new();
-    for cut in 0..100 {
+    for cut in 0..cuts {
         let torn = directory.path().join(format!("torn-{cut}/history.sqlite"));
         fs::create_dir(torn.parent().unwrap()).unwrap();
         fs::write(&torn, &base).unwrap();
@@ -313,7 +313,8 @@ fn a_hundred_torn_logs_open_with_a_clean_beginning() {
     }
     lengths.sort();
     lengths.dedup();
-    assert!(lengths.len() > 20, "the cuts were all alike: {lengths:?}");
+    assert!(lengths.len() > 10, "the cuts were all alike: {lengths:?}");
+    format!("all open, at {} different lengths", lengths.len())
 }
 
 /// Names, bytes and times of what is in a directory.

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::file;
 use super::listing::{self, Scope};
 use super::read_only::ReadConnection;
 use super::schema::{self, MigrationOutcome, RecordKind};
 use super::search::{SearchHit, SearchPlan};
 use super::values::SessionRow;
+use super::{damage, file};
 use super::{index, saved_session, search, sessions, sqlite_error};
 use crate::artifacts;
 use crate::notebook::SavedSession;
@@ -75,7 +75,7 @@ impl Archive {
             }
             // SQLite would take a file of one byte for an empty one.
             Ok(found) if found.len() == 1 => {
-                return Err(file::damage_report(path, &file::not_a_database()));
+                return Err(damage::damage_report(path, &damage::not_a_database()));
             }
             Ok(_) => {}
         }
@@ -255,7 +255,7 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Report {
             .hint("close that program, then try again");
     }
     if sqlite_error::is_corrupt(error) {
-        return file::damage_report(path, error);
+        return damage::damage_report(path, error);
     }
     let report = unreadable(path).because(error);
     if sqlite_error::is_transient(error) {

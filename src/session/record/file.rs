@@ -3,18 +3,21 @@
 //! The directory has mode 0700, the file 0600, whatever the umask (SQLite gives `-wal` and `-shm` the file's mode).
 //! Invariants: a file is not changed, its mode included, before it is known to be ours, IPython's, or empty; a
 //! damaged one is renamed with its companions, never overwritten, and only at our default path or when it is known to
-//! be a record; a locked one is [`OpenError::Locked`].
+//! be a record; one that cannot be read for now is not a damaged one; a locked one is [`OpenError::Locked`].
 
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
+use super::damage::{
+    cannot_open, damage_report, has_sqlite_header, is_damaged, not_a_database, set_aside,
+    unreadable,
+};
 use super::read_only::{ReadConnection, keep_query_plans};
-use super::recovery_copy::with_suffix;
 use super::schema::{self, MigrationOutcome, RecordKind};
 use super::sqlite_error::{is_corrupt, is_locked};
 use super::values::RecordOptions;
@@ -92,6 +95,9 @@ fn replace_corrupt(
     patience: Duration,
     report: &mut dyn FnMut(Report),
 ) -> Result<Connection, OpenError> {
+    if !is_damaged(path) {
+        return Err(OpenError::Retry(delay_report(path, &unreadable())));
+    }
     report(set_aside(path, damage).map_err(OpenError::Unusable)?);
     open_or_create(path).map_err(|error| OpenError::Unusable(Report::from(error)))?;
     match connect(path, patience) {
@@ -107,8 +113,10 @@ enum ProbeError {
 }
 
 fn probe(opening: &RecordOptions, file: &fs::File, patience: Duration) -> Result<(), ProbeError> {
-    if !has_sqlite_header(file) {
-        return Err(ProbeError::Corrupt(not_a_database()));
+    match has_sqlite_header(file) {
+        Ok(true) => {}
+        Ok(false) => return Err(ProbeError::Corrupt(not_a_database())),
+        Err(_) => return Err(ProbeError::Busy(unreadable())),
     }
     match ReadConnection::kind(&opening.path, patience) {
         Ok(RecordKind::Empty | RecordKind::Ours(_)) => Ok(()),
@@ -116,20 +124,6 @@ fn probe(opening: &RecordOptions, file: &fs::File, patience: Duration) -> Result
         Err(error) if is_corrupt(&error) => Err(ProbeError::Corrupt(error)),
         Err(error) => Err(ProbeError::Busy(error)),
     }
-}
-
-/// SQLite's error for most files that are not databases.
-pub(super) fn not_a_database() -> rusqlite::Error {
-    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
-    rusqlite::Error::SqliteFailure(error, None)
-}
-
-/// True for an empty file, or one that begins with SQLite's header. (SQLite also takes a file of one byte for empty.)
-fn has_sqlite_header(mut file: &fs::File) -> bool {
-    const HEADER: &[u8; 16] = b"SQLite format 3\0";
-    let mut start = [0; HEADER.len()];
-    file.metadata().is_ok_and(|found| found.len() == 0)
-        || file.read_exact(&mut start).is_ok() && start == *HEADER
 }
 
 pub(super) fn foreign_report(path: &Path, kind: RecordKind) -> Report {
@@ -147,23 +141,13 @@ pub(super) fn foreign_report(path: &Path, kind: RecordKind) -> Report {
     Report::failure(what).hint(hint)
 }
 
-/// The report on a file that is damaged, or was never a record, and is left as it is.
-pub(super) fn damage_report(path: &Path, error: &rusqlite::Error) -> Report {
-    let shown = path.display();
-    let other = "name another file with --hist-file";
-    if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
-        return Report::failure(format!("`{shown}` is not a history file")).hint(other);
-    }
-    Report::failure(format!("`{shown}` is damaged"))
-        .because(error)
-        .hint(format!("`sqlite3 {shown} .recover` may bring it back"))
-        .hint(other)
-}
-
 fn io_error(path: &Path, error: io::Error) -> OpenError {
     let report = match error.kind() {
         ErrorKind::StorageFull => return OpenError::Retry(disk_full_report(path)),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => unwritable_report(path),
+        _ if is_passing(&error) => {
+            return OpenError::Retry(delay_report(path, &unreadable()));
+        }
         _ => Report::failure(format!("cannot use `{}`", path.display())),
     };
     OpenError::Unusable(
@@ -171,6 +155,13 @@ fn io_error(path: &Path, error: io::Error) -> OpenError {
             .because(error)
             .hint("name another file with --hist-file"),
     )
+}
+
+/// True for an error of the device, or of what this process and the system can hold at the moment.
+fn is_passing(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let passing = [Errno::IO, Errno::MFILE, Errno::NFILE, Errno::NOMEM];
+    Errno::from_io_error(error).is_some_and(|error| passing.contains(&error))
 }
 
 fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> OpenError {
@@ -252,6 +243,10 @@ pub(super) fn connect(
 ) -> rusqlite::Result<(Connection, MigrationOutcome)> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
+    if db.is_readonly(MAIN_DB)? {
+        // SQLite opens a file that it cannot open for writing at this moment for reading.
+        return Err(cannot_open());
+    }
     keep_query_plans(&db)?;
     db.busy_timeout(patience)?;
     let journal = if on_network(path) { "DELETE" } else { "WAL" };
@@ -272,39 +267,8 @@ pub(super) fn connect(
     Ok((db, schema))
 }
 
-/// True when the damaged file may be renamed: it still has SQLite's header, or lies at our default path.
-pub(super) fn may_set_aside(opening: &RecordOptions) -> bool {
-    !opening.named || fs::File::open(&opening.path).is_ok_and(|file| has_sqlite_header(&file))
-}
-
-/// Renames a damaged file and its companions, without overwriting any file.
-pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, Report> {
-    let target = free_sibling(path, "corrupt");
-    for suffix in ["", "-wal", "-shm"] {
-        match fs::rename(with_suffix(path, suffix), with_suffix(&target, suffix)) {
-            Err(failure) if failure.kind() != ErrorKind::NotFound || suffix.is_empty() => {
-                return Err(Report::failure(format!(
-                    "`{}` is damaged and cannot be renamed",
-                    path.display()
-                ))
-                .because(failure));
-            }
-            _ => {}
-        }
-    }
-    Ok(Report::failure(format!(
-        "`{}` was damaged: a new history file was begun",
-        path.display()
-    ))
-    .because(error)
-    .hint(format!(
-        "the old one is kept; `sqlite3 {} .recover` may bring it back",
-        target.display()
-    )))
-}
-
 /// An unused name beside `path`, with the date in it.
-fn free_sibling(path: &Path, word: &str) -> PathBuf {
+pub(super) fn free_sibling(path: &Path, word: &str) -> PathBuf {
     let date: String = Connection::open_in_memory()
         .and_then(|db| {
             db.query_row("SELECT strftime('%Y%m%dT%H%M%SZ', 'now')", [], |row| {

@@ -9,6 +9,7 @@
 
 mod answer_parts;
 mod archive;
+mod damage;
 mod decisions;
 mod entries;
 mod file;

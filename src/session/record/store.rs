@@ -18,7 +18,7 @@ use super::recall_search::RecallSource;
 use super::request::RecordWrite;
 use super::row_map::RowMap;
 use super::values::{RecordOptions, SessionSpec, SessionStart};
-use super::{entries, index, listing, sessions, sqlite_error};
+use super::{damage, entries, index, listing, sessions, sqlite_error};
 use crate::text::report::Report;
 use crate::text::trace::STARTUP;
 
@@ -227,6 +227,11 @@ impl Store {
                 self.report_once(report);
                 false
             }
+            // What was written there is still this session's.
+            Err(OpenError::Unusable(report)) if self.session.is_some() => {
+                self.report_once(report);
+                false
+            }
             Err(OpenError::Unusable(report)) => match self.begin.resume {
                 Some(number) => {
                     let mut refused =
@@ -324,11 +329,16 @@ impl Store {
 
     pub(super) fn on_error(&mut self, error: &rusqlite::Error) {
         if sqlite_error::is_corrupt(error) && self.opening.record {
+            // Its session goes on if the file turns out to be sound.
+            self.db = None;
             let opening = &self.opening;
-            let set_aside = if file::may_set_aside(opening) {
-                file::set_aside(&opening.path, error)
+            if !damage::is_damaged(&opening.path) {
+                return self.report_once(file::delay_report(&opening.path, &damage::unreadable()));
+            }
+            let set_aside = if damage::may_set_aside(opening) {
+                damage::set_aside(&opening.path, error)
             } else {
-                Err(file::damage_report(&opening.path, error))
+                Err(damage::damage_report(&opening.path, error))
             };
             match set_aside {
                 Ok(report) => self.report(report),
