@@ -24,6 +24,7 @@ mod highlighting;
 mod host_calls;
 mod idle;
 mod inspection;
+pub mod interpreter_deaths;
 mod interrupts;
 pub mod jobs;
 mod keys;
