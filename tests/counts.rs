@@ -97,6 +97,8 @@ table! { HELD:
     "R16": "repl::deaths::an_interpreter_that_dies_is_named_with_its_cause_and_replaced";
     "R17": "repl::interrupts::ctrl_c_brings_the_prompt_back_from_everything_that_waits";
     "R21": "record::faults::a_full_disk_is_said_and_gets_over";
+    "R20": "record::foreign_files::what_is_no_record_is_refused_and_stays_as_it_is";
+    "R22": "notebook::cell_text::links_and_modes_stay";
     "R23": "skills::hostile::any_bytes_are_a_skill_or_a_diagnostic";
     "S3": "record::resume::whoever_comes_second_is_told_and_leaves_the_session_open";
     "S4": "repl::environments::a_dumb_terminal_is_enough";
@@ -126,7 +128,7 @@ counted! {
         crate::repl::typeahead::keys_before_a_question;
     agent_faults: "R8 R16 R17", "agents that misbehave", [3] 102, crate::codex::program::faults::each_way;
     acp_faults: "R16 R17", "agents of the protocol that misbehave", [3] 46, crate::acp::program_faults::each_way;
-    interpreter_deaths: "R16", "interpreters that die", 2, 23, crate::repl::interpreter_deaths::each_way;
+    interpreter_deaths: "R16", "interpreters that die", [2] 23, crate::repl::interpreter_deaths::each_way;
 }
 
 /// Runs a row and prints its line.
