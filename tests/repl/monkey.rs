@@ -15,7 +15,7 @@ use rustix::termios::Termios;
 
 use super::exit::{given_back, held_in};
 use super::shell::{CTRL_C, CTRL_D, Shell, with_settings};
-use crate::support::home::{Home, PATIENCE};
+use crate::support::home::PATIENCE;
 use crate::support::pty::{SIZE, cursor_line};
 use crate::support::random::Random;
 use crate::support::second_terminal::SecondTerminal;
