@@ -75,6 +75,8 @@ impl Monkey {
         let mut home = with_settings(r#"{"approvals": "ask", "sandbox": "danger-full-access"}"#);
         home.install_script("my-editor", "#!/bin/sh\necho edited >\"$1\"\n");
         home.set("VISUAL", "my-editor");
+        // Ours: Ctrl-C leaves it, and it starts no programs.
+        home.set("PAGER", "no-such-pager");
         let second = SecondTerminal::start(SIZE);
         let (shell, device, before) = held_in(home);
         Monkey {
