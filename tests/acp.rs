@@ -5,6 +5,7 @@ mod codex_acp;
 mod faults;
 pub(crate) mod harness;
 mod program;
+pub mod program_faults;
 mod recorded;
 mod servers;
 mod turns;

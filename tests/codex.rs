@@ -10,7 +10,7 @@ mod interruptions;
 mod model_service;
 mod odd_requests;
 mod offered_tools;
-mod program;
+pub(crate) mod program;
 mod questions;
 mod suggest;
 mod turns;

@@ -106,10 +106,27 @@ table! { HELD:
 
 counted! {
     kills_between_cells: "R18 R19", "kills while cells run", [20] 1_000, crate::record::kills::between_cells;
+    fuzz_classifier: "R23", "seconds of fuzzing the classifier", [0] 600, crate::fuzz::classifier;
+    fuzz_markdown: "R2 R23", "seconds of fuzzing markdown while it streams", [0] 600, crate::fuzz::markdown;
+    fuzz_output: "R2 R23", "seconds of fuzzing the filter of outputs", [0] 600, crate::fuzz::output;
+    fuzz_skill: "R9 R23", "seconds of fuzzing skill files", [0] 600, crate::fuzz::skill;
+    fuzz_config: "R22 R23", "seconds of fuzzing settings", [0] 600, crate::fuzz::config;
+    fuzz_notebook: "R22 R23", "seconds of fuzzing notebooks", [0] 600, crate::fuzz::notebook;
+    fuzz_marked_text: "R23", "seconds of fuzzing the text of notebooks", [0] 600, crate::fuzz::marked_text;
+    fuzz_history: "R20 R23", "seconds of fuzzing the rows of a record", [0] 600, crate::fuzz::history;
     failing_calls: "R18 R20 R21", "each call on the record's files failing, up to the Nth", [1] 50,
         crate::record::failing_calls::in_turn;
     torn_logs: "R18", "torn logs of the record", [30] 300, crate::record::faults::torn_logs;
     attempts_to_get_out: "C1", "attempts to get out of each place", 108, crate::runtime::confinement::attempts;
+    soak: "S1", "cells of a long session, with all else", [20] 2_000, crate::repl::soak::soak;
+    monkey: "S2 R5", "seconds of keys, pastes, resizes, signals", [3] 600, crate::repl::monkey::monkey;
+    stops: "R5 R17", "stops in each state, by key and from outside", [2] 200, crate::repl::jobs::stops;
+    widths: "S4", "widths of the terminal", [8] 300, crate::repl::widths::widths;
+    keys_before_a_question: "R4 R17", "keys typed before a question", [4] 200,
+        crate::repl::typeahead::keys_before_a_question;
+    agent_faults: "R8 R16 R17", "agents that misbehave", [3] 102, crate::codex::program::faults::each_way;
+    acp_faults: "R16 R17", "agents of the protocol that misbehave", [3] 46, crate::acp::program_faults::each_way;
+    interpreter_deaths: "R16", "interpreters that die", 2, 23, crate::repl::interpreter_deaths::each_way;
 }
 
 /// Runs a row and prints its line.

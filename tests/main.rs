@@ -7,6 +7,7 @@ mod acp;
 mod batch;
 mod codex;
 mod counts;
+mod fuzz;
 mod jupyter;
 mod kernel;
 mod mcp;

@@ -32,6 +32,12 @@ impl AgentFailure {
         }
     }
 
+    /// The same for a request outside of turns.
+    pub(crate) fn of_request(mut self) -> Self {
+        self.hints = vec![LATER.to_owned()];
+        self
+    }
+
     /// A refusal without advice.
     pub(crate) fn refused(message: String) -> Self {
         AgentFailure::new(FailureKind::Refused, message, &[])
@@ -54,6 +60,13 @@ pub enum FailureKind {
     /// The model's service failed.
     Upstream,
 }
+
+/// Advice where nothing better is known.
+pub(super) const AGAIN: &str =
+    "send the prompt again, or choose another agent with `%ipycodex agent NAME`";
+
+/// Advice on a request outside of turns.
+const LATER: &str = "try again later";
 
 /// The longest foreign text in a message, in characters.
 const MAX_CHARS: usize = 300;
@@ -91,7 +104,7 @@ pub(super) fn timed_out(name: &str, method: &str, patience: Duration, junk: u64)
 /// A look-up got no answer; the process goes on.
 pub(super) fn request_timed_out(name: &str, method: &str, patience: Duration) -> AgentFailure {
     let message = unanswered(name, method, patience);
-    AgentFailure::new(FailureKind::Silent, message, &["try again later"])
+    AgentFailure::new(FailureKind::Silent, message, &[LATER])
 }
 
 fn unanswered(name: &str, method: &str, patience: Duration) -> String {

@@ -55,6 +55,8 @@ pub(super) struct RouterState {
     pub(super) replay: bool,
     pub(super) asked: Option<Vec<u8>>,
     pub(super) last_key: Instant,
+    /// The last byte was in the middle of a paste or of a key.
+    pub(super) within_key: bool,
     pub(super) resumed: bool,
     pub(super) stopped: bool,
 }
@@ -183,6 +185,7 @@ impl InputRouter {
                 replay: false,
                 asked: None,
                 last_key: Instant::now(),
+                within_key: false,
                 resumed: false,
                 stopped: false,
             }),
@@ -295,8 +298,13 @@ impl Keyboard for InputRouter {
         ahead
     }
 
+    /// Zero in the middle of a paste: its rest, however late, was not typed for what has appeared meanwhile.
     fn since_last_key(&self) -> Duration {
-        self.state().last_key.elapsed()
+        let state = self.state();
+        match state.within_key {
+            true => Duration::ZERO,
+            false => state.last_key.elapsed(),
+        }
     }
 
     fn capture(&self) {

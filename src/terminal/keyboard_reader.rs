@@ -243,9 +243,13 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         if bytes.is_empty() {
             return;
         }
-        self.router.state().last_key = Instant::now();
         for byte in bytes {
             self.within.push(*byte);
+        }
+        {
+            let mut state = self.router.state();
+            state.last_key = Instant::now();
+            state.within_key = self.within.is_within();
         }
         let mut rest = bytes;
         while let Some(at) = rest

@@ -8,6 +8,7 @@ mod approvals;
 mod built_in_tools;
 mod context;
 mod failures;
+pub mod faults;
 mod host_calls;
 mod interrupts;
 mod notebook;

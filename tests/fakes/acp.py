@@ -5,6 +5,9 @@ other word it says), or plays one fault. Standard library only.
 """
 import json, os, subprocess, sys, time
 
+sys.dont_write_bytecode = True
+import acp_faults
+
 FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 out, lines = sys.stdout.buffer, sys.stdin.buffer
 LOG = os.environ.get("ACP_LOG")
@@ -115,7 +118,11 @@ def perform(blocks):
     last = next((text for text in reversed(own) if "<user-request>" in text), own[0])
     request = last.split("<user-request>")[-1].split("</user-request>")[0]
     for word in request.split():
-        if word == "think":
+        if word in acp_faults.WORDS:
+            acp_faults.WORDS[word](sys.modules[__name__])
+        elif word in acp_faults.ENDS:
+            return word
+        elif word == "think":
             update("agent_thought_chunk", content={"type": "text", "text": "hm"}, messageId="t")
         elif word == "plan":
             for first in ["in_progress", "completed"]:
@@ -163,7 +170,7 @@ def perform(blocks):
             say({"id": mine, "method": "session/request_permission", "params": {"sessionId": state["session"],
                 "toolCall": {"toolCallId": "c3", "title": "no more"}, "options": options("allow_once")}})
             say({"method": "$/cancel_request", "params": {"requestId": mine}})
-            text(json.dumps(wait(mine)["code"]))
+            text(json.dumps(wait(mine).get("code")))
         elif word == "run":
             made = ask("terminal/create", command="echo out; test -t 1 && echo tty; exit 3")
             if "terminalId" not in made:
@@ -227,6 +234,8 @@ def perform(blocks):
             text("x" * 100_000)
         elif word == "big":
             text("x" * 100_000_000)
+        elif word == "large":
+            text("x" * 20_000_000)
         elif word == "noise":
             out.write(b"a log line\n\xff\xfe{]\n[1]\n")
             out.flush()
@@ -257,6 +266,8 @@ def prompt(message):
     except RuntimeError as error:
         error = {"code": -32603, "message": "Internal error", "data": {"details": str(error)}}
         return say({"id": message["id"], "error": error})
+    if reason in acp_faults.ENDS:
+        return say({"id": message["id"], "result": acp_faults.ENDS[reason]})
     usage = {"inputTokens": 10, "cachedReadTokens": 4, "outputTokens": 2, "thoughtTokens": 1, "totalTokens": 12}
     say({"id": message["id"], "result": {"stopReason": reason, "usage": usage}})
     update("session_info_update", title="A title")
@@ -275,6 +286,9 @@ def main():
         log_in()
     if FAULT == "terminal login":
         state["authenticated"] = os.path.exists(os.environ["ACP_LOGIN"])
+    if FAULT == "gone at once" and not os.path.exists("played"):
+        open("played", "w").close()
+        sys.exit("\x1b[31mno home\x1b[0m")
     if FAULT == "silent":
         time.sleep(1000)
     while FAULT == "starts when told" and not os.path.exists("start"):
@@ -288,6 +302,8 @@ def main():
         message = read()
         method, mine, params = message.get("method"), message.get("id"), message.get("params") or {}
         result = {}
+        if " at " in FAULT and not os.path.exists("played") and acp_faults.at_start(FAULT, method, mine, sys.modules[__name__]):
+            continue
         if method == "initialize":
             if FAULT == "another version":
                 params["protocolVersion"] = 2

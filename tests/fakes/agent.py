@@ -5,6 +5,9 @@ directory remembers that the fault was played.
 """
 import json, os, signal, sys, threading, time
 
+sys.dont_write_bytecode = True
+from agent_faults import FAULTS
+
 FAULT = sys.argv[1]
 FIRST = not os.path.exists("first")
 open("first", "w").close()
@@ -86,6 +89,8 @@ def fine():
 
 def turn():
     """Plays the turn of the fault; true when it has ended the turn itself."""
+    if FIRST and FAULT in FAULTS:
+        return FAULTS[FAULT](sys.modules[__name__])
     if at("exit mid word"):
         delta("par")
         os._exit(0)

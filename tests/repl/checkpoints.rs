@@ -27,9 +27,14 @@ pub(super) fn interpreters(home: &Home) -> Vec<i32> {
 /// Runs a cell, and waits until the interpreter has left a copy of itself: another may go for it. The process between
 /// the two is seen for a moment: what is counted has to stand.
 fn cell(shell: &Shell, number: u32, code: &str) {
+    await_copy(shell, || shell.cell(number, code));
+}
+
+/// Does this, which runs a cell, and waits for the copy.
+pub(super) fn await_copy(shell: &Shell, run: impl FnOnce()) {
     settled(&shell.home);
     let before = interpreters(&shell.home);
-    shell.cell(number, code);
+    run();
     await_true("another interpreter", || {
         settled(&shell.home);
         interpreters(&shell.home)
@@ -38,7 +43,8 @@ fn cell(shell: &Shell, number: u32, code: &str) {
     });
 }
 
-fn settled(home: &Home) -> usize {
+/// How many interpreters there are, once that stands.
+pub(super) fn settled(home: &Home) -> usize {
     let mut last = interpreters(home).len();
     loop {
         std::thread::sleep(Duration::from_millis(60));

@@ -58,31 +58,6 @@ fn no_color_means_no_colour() {
 }
 
 #[test]
-fn narrow_terminals_are_usable() {
-    for (size, column) in [((20, 10), 20), ((7, 5), 7), ((2, 24), 2), ((1, 24), 1)] {
-        let shell = Shell::start(Home::new(), &DEMO, size);
-        let mut from = 0;
-        for (number, text, shown) in [
-            (1, "print('x' * 3 + 'yz', 6 * 7)", "xxxyz 42"),
-            (2, ".tell me", ""),
-            (3, "1/0", "ZeroDivisionError"),
-            (4, "exit", ""),
-        ] {
-            // What is one line to the program is many rows here, so the bytes are looked at.
-            from = shell.pty.wait_raw(format!("[{number}]").as_bytes(), from);
-            shell.pty.send_line(text);
-            from = shell.pty.wait_raw(shown.as_bytes(), from);
-        }
-        assert_eq!(shell.pty.exit_status().exit_code(), 0, "{column} columns");
-        shell.lacks("panicked");
-        assert!(
-            memchr::memmem::find(&shell.pty.raw(), b"panicked").is_none(),
-            "{column} columns"
-        );
-    }
-}
-
-#[test]
 fn twenty_columns_show_an_answer_whole() {
     let shell = Shell::start(Home::new(), &DEMO, (20, 30));
     shell.cell(1, "a = 1");

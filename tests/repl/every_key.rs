@@ -5,7 +5,7 @@
 //! (Shift-Enter, Ctrl-Enter, Ctrl-Shift-A, Shift- and Ctrl-Backspace; and Alt-Shift-1, which is Alt-! on most
 //! keyboards); told to pass them on, it leaves none out.
 
-mod spelling;
+pub(super) mod spelling;
 
 use ipycodex::config::KeyAction;
 use serde_json::json;

@@ -57,7 +57,7 @@ fn leaving_at_once_says_nothing() {
 }
 
 /// What the end must leave behind: the terminal as it was, and no process.
-fn given_back(
+pub(super) fn given_back(
     what: &str,
     shell: &Shell,
     before: &rustix::termios::Termios,
@@ -90,7 +90,11 @@ fn given_back(
 
 /// A shell whose terminal is held from before its start.
 fn held() -> (Shell, std::fs::File, rustix::termios::Termios) {
-    let home = Home::new();
+    held_in(Home::new())
+}
+
+/// The same in this home.
+pub(super) fn held_in(home: Home) -> (Shell, std::fs::File, rustix::termios::Termios) {
     // The first program on the terminal only waits for a key, so that the mode before ours can be read.
     let script = format!(
         "read _; exec {} --agent demo",

@@ -2,11 +2,12 @@
 //!
 //! Each state is met, stopped by its Ctrl-Z and by a SIGSTOP from outside (which nobody can prepare for), brought back
 //! by `fg`, and then left by Ctrl-C, which has to mean what it means there: a program that is gone, a variable that is
-//! gone or a key that the terminal took for itself fails. Rounds per state: `IPYCODEX_TEST_ROUNDS`, 2 unless it is set;
-//! with 200, `cargo test --test it repl::jobs` takes the better part of an hour.
+//! gone or a key that the terminal took for itself fails. [`stops`] is told how many rounds each state has.
 
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -21,6 +22,9 @@ mod lent_terminal;
 const CTRL_U: &str = "\x15";
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ipycodex");
+
+/// States that are tried at the same time: they wait more than they compute.
+const SIDE_BY_SIDE: usize = 4;
 
 /// What is typed to come into a state, and what shows that it is there.
 struct State {
@@ -42,9 +46,63 @@ const NONE: State = State {
     left: "",
 };
 
-fn rounds() -> usize {
-    let set = std::env::var("IPYCODEX_TEST_ROUNDS").ok();
-    set.map_or(2, |rounds| rounds.parse().expect("a number of rounds"))
+/// States, each with what stops in it and goes on, so many times.
+const STATES: [(&str, fn(u32)); 15] = [
+    ("at the prompt", at_the_prompt),
+    ("while a cell runs", while_a_cell_runs),
+    (
+        "while a program of a cell runs",
+        while_a_program_of_a_cell_runs,
+    ),
+    (
+        "while a cell waits for a line",
+        while_a_cell_waits_for_a_line,
+    ),
+    (
+        "while a program of a cell has the screen",
+        while_a_program_of_a_cell_has_the_screen,
+    ),
+    ("while an answer streams", while_an_answer_streams),
+    ("while a question is open", while_a_question_is_open),
+    (
+        "in the search and in the picker",
+        in_the_search_and_in_the_picker,
+    ),
+    ("during a replay", during_a_replay),
+    ("during the start", during_the_start),
+    ("before the first prompt", before_the_first_prompt),
+    (
+        "with a program that waits for us",
+        with_a_program_that_waits_for_us,
+    ),
+    ("in the user's editor", lent_terminal::in_the_users_editor),
+    ("in a pager", lent_terminal::in_a_pager),
+    (
+        "in a program that puts something away",
+        lent_terminal::in_a_program_that_puts_something_away,
+    ),
+];
+
+/// Stops it in every state, and brings it back, so many times; states are tried side by side, as tests are.
+pub fn stops(rounds: u32) -> String {
+    let failed = Mutex::new(Vec::new());
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                while let Some((name, state)) = STATES.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let begin = Instant::now();
+                    if std::panic::catch_unwind(|| state(rounds)).is_err() {
+                        failed.lock().unwrap().push(*name);
+                    }
+                    eprintln!("stopped {rounds} times {name}: {:.0?}", begin.elapsed());
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "stops {failed:?}: see above");
+    format!("goes on in {} states", STATES.len())
 }
 
 /// A job-control shell in this home.
@@ -106,12 +164,12 @@ fn round(shell: &Shell, state: &State, number: &mut u32, stop: impl Fn()) {
     }
 }
 
-fn holds(home: impl Fn() -> Home, state: &State, stops: &[&str]) {
+fn holds(home: impl Fn() -> Home, state: &State, stops: &[&str], rounds: u32) {
     for stop in stops {
-        let shell = started(home());
+        let shell = started(home(), rounds);
         shell.cell(1, "kept = 41; import argparse");
         let mut number = 2;
-        for _ in 0..rounds() {
+        for _ in 0..rounds {
             round(&shell, state, &mut number, || halt(&shell, stop));
         }
         shell.cell(number, "kept + 1");
@@ -126,8 +184,7 @@ fn holds(home: impl Fn() -> Home, state: &State, stops: &[&str]) {
 /// By its key, and from outside.
 const BOTH: [&str; 2] = [CTRL_Z, ""];
 
-#[test]
-fn a_stop_at_the_prompt() {
+fn at_the_prompt(rounds: u32) {
     let state = State {
         typed: "not_yet",
         shows: "not_yet",
@@ -135,41 +192,37 @@ fn a_stop_at_the_prompt() {
         counts: false,
         ..NONE
     };
-    holds(Home::new, &state, &BOTH);
+    holds(Home::new, &state, &BOTH, rounds);
 }
 
-#[test]
-fn a_stop_while_a_cell_runs() {
+fn while_a_cell_runs(rounds: u32) {
     let state = State {
         typed: "import time; print('be' + 'gun'); time.sleep(600)\r",
         shows: "begun",
         ..NONE
     };
-    holds(Home::new, &state, &BOTH);
+    holds(Home::new, &state, &BOTH, rounds);
 }
 
-#[test]
-fn a_stop_while_a_program_of_a_cell_runs() {
+fn while_a_program_of_a_cell_runs(rounds: u32) {
     let state = State {
         typed: "!echo be''gun; sleep 600\r",
         shows: "begun",
         ..NONE
     };
-    holds(Home::new, &state, &BOTH);
+    holds(Home::new, &state, &BOTH, rounds);
 }
 
-#[test]
-fn a_stop_while_a_cell_waits_for_a_line() {
+fn while_a_cell_waits_for_a_line(rounds: u32) {
     let state = State {
         typed: "input('be' + 'gun')\r",
         shows: "begun",
         ..NONE
     };
-    holds(Home::new, &state, &BOTH);
+    holds(Home::new, &state, &BOTH, rounds);
 }
 
-#[test]
-fn a_stop_while_a_program_of_a_cell_has_the_screen() {
+fn while_a_program_of_a_cell_has_the_screen(rounds: u32) {
     // Ctrl-Z is that program's then: only a stop from outside.
     let state = State {
         typed: "import tty, os; tty.setraw(0); print('be' + 'gun'); \
@@ -177,21 +230,19 @@ fn a_stop_while_a_program_of_a_cell_has_the_screen() {
         shows: "begun",
         ..NONE
     };
-    holds(Home::new, &state, &[""]);
+    holds(Home::new, &state, &[""], rounds);
 }
 
-#[test]
-fn a_stop_while_an_answer_streams() {
+fn while_an_answer_streams(rounds: u32) {
     let state = State {
         typed: ".slowly\r",
         shows: "You asked",
         ..NONE
     };
-    holds(Home::new, &state, &BOTH);
+    holds(Home::new, &state, &BOTH, rounds);
 }
 
-#[test]
-fn a_stop_while_a_question_is_open() {
+fn while_a_question_is_open(rounds: u32) {
     let state = State {
         typed: ".approve\r",
         shows: "▸ n no",
@@ -199,16 +250,15 @@ fn a_stop_while_a_question_is_open() {
         ..NONE
     };
     let asks = || with_settings(r#"{"approvals": "ask", "sandbox": "danger-full-access"}"#);
-    holds(asks, &state, &BOTH);
+    holds(asks, &state, &BOTH, rounds);
     let at_once = State {
         again: None,
         ..state
     };
-    holds(asks, &at_once, &BOTH);
+    holds(asks, &at_once, &BOTH, rounds);
 }
 
-#[test]
-fn a_stop_in_the_search_and_in_the_picker() {
+fn in_the_search_and_in_the_picker(rounds: u32) {
     let searched = State {
         typed: CTRL_R,
         shows: "kept = 41",
@@ -216,7 +266,7 @@ fn a_stop_in_the_search_and_in_the_picker() {
         counts: false,
         ..NONE
     };
-    holds(Home::new, &searched, &BOTH);
+    holds(Home::new, &searched, &BOTH, rounds);
     let home = || {
         let home = Home::new();
         ran_in(&home, "", &["needle = 2"]);
@@ -228,11 +278,10 @@ fn a_stop_in_the_search_and_in_the_picker() {
         again: Some("Resume session"),
         ..NONE
     };
-    holds(home, &picked, &BOTH);
+    holds(home, &picked, &BOTH, rounds);
 }
 
-#[test]
-fn a_stop_during_a_replay() {
+fn during_a_replay(rounds: u32) {
     for stop in BOTH {
         let shell = started(Home::new());
         shell.cell(1, "kept = 41");
@@ -247,7 +296,7 @@ fn a_stop_during_a_replay() {
             ..NONE
         };
         let mut number = 3;
-        for _ in 0..rounds() {
+        for _ in 0..rounds {
             round(&shell, &state, &mut number, || halt(&shell, stop));
         }
         shell.cell(number, "kept + 1");
@@ -255,8 +304,7 @@ fn a_stop_during_a_replay() {
     }
 }
 
-#[test]
-fn a_stop_during_the_start() {
+fn during_the_start(rounds: u32) {
     // A terminal that is asked nothing: an answer that comes while we are stopped would be the shell's.
     let home = Home::with(&[("TERM", "dumb")]);
     let source = "import time; print('be' + 'gun'); time.sleep(600)";
@@ -268,7 +316,7 @@ fn a_stop_during_the_start() {
     );
     home.write_config("startup.ipynb", text);
     let shell = in_bash(home);
-    for _ in 0..rounds() {
+    for _ in 0..rounds {
         for stop in BOTH {
             let from = shell.pty.raw().len();
             shell.pty.send_line(&format!("{PROGRAM} --agent demo"));
@@ -288,12 +336,11 @@ fn a_stop_during_the_start() {
     }
 }
 
-#[test]
-fn a_stop_before_the_first_prompt() {
+fn before_the_first_prompt(rounds: u32) {
     // At another moment each round, from the first of the program's to one when there is a prompt.
     const LATEST: Duration = Duration::from_millis(250);
     let shell = in_bash(Home::new());
-    let rounds = u32::try_from(rounds()).unwrap().max(10);
+    let rounds = rounds.max(10);
     for round in 0..rounds {
         for stop in BOTH {
             shell
@@ -318,8 +365,7 @@ fn a_stop_before_the_first_prompt() {
     }
 }
 
-#[test]
-fn a_program_that_waits_for_us_is_stopped_with_us() {
+fn with_a_program_that_waits_for_us(rounds: u32) {
     let shell = in_bash(Home::new());
     shell
         .pty
@@ -331,7 +377,7 @@ fn a_program_that_waits_for_us_is_stopped_with_us() {
         ..NONE
     };
     let mut number = 2;
-    for _ in 0..rounds() {
+    for _ in 0..rounds {
         round(&shell, &state, &mut number, || shell.pty.send(CTRL_Z));
     }
     shell.cell(number, "kept + 1");

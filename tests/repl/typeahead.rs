@@ -1,13 +1,17 @@
 //! Keys typed while something runs: all of them come to what follows, once and in order; lines run one after the other
 //! and can be taken back.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::questioning_agent::{Asker, command};
 use super::shell::{CTRL_C, Shell, UP};
+use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::{SIZE, cursor_line};
+use crate::support::random::Random;
 
 /// Clears the line.
 const CTRL_U: &str = "\x15";
@@ -399,25 +403,130 @@ fn a_paste_during_an_answer_does_not_run() {
     assert_eq!(asker.shell.inputs(1), [".go"]);
 }
 
+/// What is typed before a question: its own keys, those that move in it, lines, pastes.
+const KEYS: [&str; 18] = [
+    "y",
+    "s",
+    "a",
+    "d",
+    "n",
+    "w",
+    "x",
+    "1",
+    "Y",
+    " ",
+    "\t",
+    "\r",
+    "\x1b",
+    "\x1b[A",
+    "\x1b[B",
+    "\x1b[13u",
+    "\x1b[200~y\r\x1b[201~",
+    "\x1by",
+];
+
+/// Sequences of keys typed while an answer streams, the last of them when the question is on its way: none answers it.
+pub fn keys_before_a_question(sequences: u32) -> String {
+    const SEED: u64 = 28;
+    /// Turns of one shell.
+    const TURNS: u32 = 50;
+    let mut random = Random::new(SEED);
+    let mut done = 0;
+    while done < sequences {
+        let turns = TURNS.min(sequences - done);
+        let script = (0..turns).map(
+            |turn| json!([{"text": "one\n\n"}, {"until": format!("go-{turn}")}, command("rm it")]),
+        );
+        let asker = Asker::new(json!(script.collect::<Vec<_>>()));
+        let pty = &asker.shell.pty;
+        asker.shell.at(1);
+        for turn in 0..turns {
+            let from = pty.raw().len();
+            pty.send_line(".go");
+            pty.wait_raw(b"one", from);
+            let count = random.within(1, 12);
+            let keys: Vec<&str> = (0..count).map(|_| *random.pick(&KEYS)).collect();
+            let go = usize::from(random.within(0, count));
+            for (place, key) in keys.iter().enumerate() {
+                if place == go {
+                    asker.shell.home.write(&format!("go-{turn}"), "");
+                }
+                pty.send(key);
+                for _ in 0..random.within(0, 2000) {
+                    std::thread::yield_now();
+                }
+            }
+            asker.shell.home.write(&format!("go-{turn}"), "");
+            pty.wait_for("▸ n no");
+            pty.send("n");
+            let given = asker.given(usize::try_from(turn).unwrap() + 1);
+            let decision = &given[usize::try_from(turn).unwrap()]["decision"];
+            let accepted = ["accept", "acceptForSession"]
+                .iter()
+                .any(|yes| decision == yes);
+            assert!(
+                !accepted,
+                "seed {SEED}, sequence {}: {keys:?} gave {decision}",
+                done + turn
+            );
+            empty_prompt(&asker.shell);
+        }
+        done += turns;
+    }
+    format!("{sequences} sequences in the real program: none was an answer")
+}
+
+/// Stops what was queued and drops what was typed, until a prompt is empty.
+fn empty_prompt(shell: &Shell) {
+    let mut since: Option<Instant> = None;
+    await_true("an empty prompt", || {
+        if since.is_none_or(|since| since.elapsed() > Duration::from_millis(300)) {
+            shell.pty.send(CTRL_C);
+            since = Some(Instant::now());
+        }
+        let line = shell.pty.look(cursor_line);
+        if !(line.starts_with("In [") && line.trim_end().ends_with("]:")) {
+            return false;
+        }
+        // All that was typed before is through when a word stands there.
+        shell.pty.send("word");
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(1) {
+            if shell.pty.look(cursor_line).trim_end().ends_with("]: word") {
+                shell.pty.send_and_await_read(CTRL_U);
+                return true;
+            }
+            std::thread::yield_now();
+        }
+        false
+    });
+}
+
 #[test]
-fn no_question_takes_what_was_typed_before_it() {
-    let script = json!([
-        [{"text": "one\n\n"}, {"until": "go"}, command("rm it")],
-        [{"text": "second"}]
-    ]);
+fn a_paste_that_stalls_answers_no_question() {
+    let script = json!([[{"text": "one\n\n"}, {"until": "go"}, command("rm it")]]);
     let asker = Asker::new(script);
     let pty = &asker.shell.pty;
     asker.prompt(1);
     pty.wait_for("\none");
-    pty.send("y\r.y\r");
-    pty.wait_for("queued: .y");
+    pty.send_and_await_read("\x1b[200~pas");
     asker.shell.home.write("go", "");
+    pty.wait_for("why: to see");
+    // Longer than the pause in typing after which keys are meant for a question.
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(1) {
+        let screen = pty.screen_text();
+        assert!(
+            !screen.contains("▸ n no"),
+            "it takes keys in a paste:\n{screen}"
+        );
+        std::thread::yield_now();
+    }
+    pty.send("y\ry\x1b[201~");
     asker.choices();
     pty.send("n");
-    // What was queued runs after it: a cell that fails, so the next one is left to the user.
-    asker.shell.shows("NameError");
-    asker.shell.at_with(3, ".y");
-    let decision = &asker.given(1)[0]["decision"];
-    assert_ne!(decision, "accept", "{decision}");
-    assert_ne!(decision, "acceptForSession", "{decision}");
+    assert_eq!(asker.given(1)[0]["decision"], "decline");
+    asker.shell.shows("turn over");
+    pty.at_line("   ...: y");
+    assert_eq!(asker.shell.inputs(1), [".go"]);
 }

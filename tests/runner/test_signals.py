@@ -48,6 +48,15 @@ class Both(Engine):
                 self.assertEqual(host.run("v + 1").value, "42", statement)
             self.assertEqual(host.run("import os; os.kill(os.getpid(), 10); 5").error, "ZeroDivisionError")
 
+    def test_a_runner_that_can_neither_serve_nor_say_so_ends(self):
+        for code in ("import os; os.close(199)", "import os; os.closerange(3, 1000)"):
+            host = self.host()
+            host.send(code=code)
+            deadline = time.monotonic() + LIMIT
+            while host.process.poll() is None and time.monotonic() < deadline:
+                host.pump(min(deadline, time.monotonic() + 0.1))
+            self.assertEqual(host.process.returncode, 1, code)
+
     def test_a_handler_that_raises_cuts_no_frame(self):
         host = self.host()
         host.run("import signal, os\ndef rings(*_): raise ValueError('again')\nsignal.signal(signal.SIGALRM, rings)")

@@ -7,8 +7,11 @@ pub mod home;
 pub mod lab;
 pub mod peers;
 pub mod pty;
+pub mod random;
 pub mod responses;
+pub mod second_terminal;
 pub mod tmux;
+pub mod ways;
 
 use std::io::Write;
 use std::path::Path;

@@ -32,7 +32,7 @@ use super::await_true;
 use super::home::{Home, PATIENCE};
 use answers::Answers;
 pub use text::cursor_line;
-use text::{all_lines, all_text, framed};
+use text::{all_lines, all_text, framed, shown};
 
 /// Lines kept above the screen.
 const SCROLLBACK: usize = 10_000;
@@ -65,9 +65,22 @@ struct Shared {
 struct Terminal {
     parser: vt100::Parser<Answers>,
     raw: Vec<u8>,
+    /// Sizes, behind how many bytes each was set.
+    sizes: Vec<(usize, (u16, u16))>,
     /// No process holds the other side any more.
     closed: bool,
     exit: Option<ExitStatus>,
+}
+
+/// What was written to a terminal by some moment, and what it showed then.
+pub struct Written {
+    pub bytes: Vec<u8>,
+    /// Sizes, behind how many bytes each was set; the first is that of the start.
+    pub sizes: Vec<(usize, (u16, u16))>,
+    /// Rows without the blanks at their ends.
+    pub rows: Vec<String>,
+    /// Row and column.
+    pub cursor: (u16, u16),
 }
 
 impl Pty {
@@ -144,6 +157,7 @@ impl Pty {
                     },
                 ),
                 raw: Vec::new(),
+                sizes: vec![(0, size)],
                 closed: false,
                 exit: None,
             }),
@@ -331,10 +345,29 @@ impl Pty {
         self.terminal().raw.clone()
     }
 
+    /// All that was written so far, and what it left on the screen.
+    pub fn written(&self) -> Written {
+        let terminal = self.terminal();
+        let (rows, cursor) = shown(terminal.parser.screen());
+        Written {
+            bytes: terminal.raw.clone(),
+            sizes: terminal.sizes.clone(),
+            rows,
+            cursor,
+        }
+    }
+
+    /// How many bytes were written so far.
+    pub fn raw_length(&self) -> usize {
+        self.terminal().raw.len()
+    }
+
     /// Changes the size, as dragging a window does.
     pub fn resize(&self, columns: u16, rows: u16) {
         // Held over both, so that nothing drawn for the new size meets the old screen.
         let mut terminal = self.terminal();
+        let behind = terminal.raw.len();
+        terminal.sizes.push((behind, (columns, rows)));
         terminal
             .parser
             .set_size(at_least_one(rows), at_least_one(columns));

@@ -80,6 +80,17 @@ impl Tmux {
         self.command(&["capture-pane", "-p", "-J", "-S", "-"], "")
     }
 
+    /// The lines on the screen, one for each row.
+    pub fn screen(&self) -> String {
+        self.command(&["capture-pane", "-p"], "")
+    }
+
+    /// What tmux knows of the pane, by its names: `#{pane_title}`.
+    pub fn format(&self, format: &str) -> String {
+        let line = self.command(&["display-message", "-p", format], "");
+        line.trim_end().to_owned()
+    }
+
     /// What was copied last.
     pub fn buffer(&self) -> String {
         self.command(&["show-buffer"], "")

@@ -19,6 +19,9 @@ from .wire import interrupts
 LOOKUP_LIMIT = 2  # seconds for a completion or an inspection
 # what may change what there is
 RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "express", "set", "variables"}
+RECOVERIES = 5  # that fail one after the other
+CUT_OFF = b"\na cell has closed the descriptors by which ipycodex drives this interpreter\n"
+NO_WAY_ON = b"\nthis interpreter cannot go on: even an error cannot be shown (no memory left?)\n"
 NO_IPYTHON = "IPython of %s cannot be loaded (%s); cells run without it"
 # what is looked up for the keyboard
 LOOKUPS = {"complete", "inspect", "is_complete", "missing"}
@@ -132,6 +135,14 @@ def make_engine(host, module, plain):
     return cells.Engine(host, module), None
 
 
+def give_up(why):
+    """Ends a process that can neither serve nor say so: as it is, it would try for ever."""
+    try:
+        os.write(2, why)
+    finally:
+        os._exit(1)
+
+
 class Server:
     def __init__(self, host, engine, parts):
         self.host, self.engine, self.parts = host, engine, parts
@@ -139,6 +150,7 @@ class Server:
         self.on_idle = getattr(engine, "on_idle", None)
         self.request = None  # the one that is being carried out
         self.raised = None  # by a signal handler, outside of a cell
+        self.unrecovered = 0  # errors since one was shown
         self.loop = None  # the module `loop`, once asyncio is in use
         self.checkpointer = None  # checkpoints, once they are wanted; first what ran before there was time to load them
         self.handlers = {
@@ -166,6 +178,10 @@ class Server:
                 break
             except BaseException as error:  # of a signal handler
                 self.raised = error
+                if not self.is_connected():
+                    give_up(CUT_OFF)
+                if self.unrecovered >= RECOVERIES:
+                    give_up(NO_WAY_ON)
         branch = sys.modules.get(__package__ + ".branch")
         if branch is not None and branch.current is not None:
             branch.current.end()
@@ -176,12 +192,23 @@ class Server:
         wire.flush_streams()  # there is nothing to wait for and nothing to run at exit
         os._exit(0)
 
+    def is_connected(self):
+        """False when a cell has closed what it is driven by: nothing could be received, or told."""
+        try:
+            os.fstat(self.host.requests.fd)
+            os.fstat(self.host.frames.fd)
+        except OSError:
+            return False
+        return True
+
     def serve_all(self):
         goes_on = True
         while goes_on:
             if self.raised is not None:
                 error, self.raised = self.raised, None
+                self.unrecovered += 1
                 self.recover(error)
+                self.unrecovered = 0
             goes_on = self.serve_one()
 
     def serve_one(self):

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use super::initialize::VERSION;
-use crate::failure::{one_line, rpc_error_text, timed_out};
+use crate::failure::{AGAIN, one_line, rpc_error_text, timed_out};
 use crate::rpc::{RpcError, SpawnFailure};
 use crate::{AgentFailure, FailureKind, LoginMethod};
 
@@ -20,7 +20,7 @@ pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
         ),
         _ => (
             format!("`{name}` could not be started: {}", error.source),
-            &[][..],
+            &["name another command: `%ipycodex agent acp:COMMAND ARGUMENTS`"][..],
         ),
     };
     AgentFailure::new(FailureKind::Missing, message, hints)
@@ -66,10 +66,10 @@ pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) 
 
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
     let message = format!("`{name}` refused `{method}`: {}", rpc_error_text(error));
-    AgentFailure::refused(message)
+    AgentFailure::new(FailureKind::Refused, message, &[AGAIN])
 }
 
 pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
     let message = format!("the answer of `{name}` to `{method}` was not understood");
-    AgentFailure::refused(message)
+    AgentFailure::new(FailureKind::Refused, message, &[AGAIN])
 }

@@ -103,7 +103,7 @@ impl SideRequests {
         };
         match (command, outcome) {
             (command, Err(error)) => {
-                command.fail(failure::refused(name, purpose.method(), &error));
+                command.fail(failure::refused(name, purpose.method(), &error).of_request());
             }
             (Command::LookUp(_, tell), Ok(answer)) => {
                 drop(tell.send(Ok(LookupReply::Sessions(kept(&answer)))));

@@ -8,9 +8,11 @@ use std::io;
 use serde_json::Value;
 
 use super::wire::error::TurnError;
-use crate::failure::one_line;
+use crate::failure::{AGAIN, one_line};
 use crate::rpc::{RpcError, SpawnFailure};
 use crate::{AgentFailure, FailureKind};
+
+const NO_REASON: &str = "Codex says that the turn failed, and no reason was given";
 
 const DEMO: &str = "or try without Codex: `--agent demo`, in the shell `%ipycodex agent demo`";
 
@@ -69,7 +71,7 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
             "`{name}` refused `{method}`: {}",
             one_line(&without_body(&error.message))
         ),
-        &[],
+        &[AGAIN],
     )
 }
 
@@ -83,11 +85,7 @@ pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
 
 pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
     let Some(error) = error else {
-        return AgentFailure::new(
-            FailureKind::Upstream,
-            "the turn failed, and no reason was given".into(),
-            &[],
-        );
+        return AgentFailure::new(FailureKind::Upstream, NO_REASON.into(), &[AGAIN]);
     };
     let text = one_line(&without_body(&error.message));
     let with = |lead: &str| {
@@ -149,11 +147,11 @@ pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
         _ => AgentFailure::new(
             upstream,
             if text.is_empty() {
-                "the turn failed, and no reason was given".into()
+                NO_REASON.into()
             } else {
                 text
             },
-            &[],
+            &[AGAIN],
         ),
     }
 }

@@ -100,7 +100,7 @@ impl Lookups {
                 let known = process.known.limits.list();
                 let facts = match purpose {
                     Purpose::Limits(_) if !known.is_empty() => Ok(LookupReply::Limits(known)),
-                    _ => Err(failure::refused(name, method, &error)),
+                    _ => Err(failure::refused(name, method, &error).of_request()),
                 };
                 return entry.remove().end(facts);
             }

@@ -188,12 +188,18 @@ fn revise_cell(text: &str, cell: Cell<'_>, revision: &CellChanges, layout: &Layo
     let mut changes = Vec::new();
     let was = cell.kind();
     let kind = revision.kind.or(was);
-    if kind != was
+    // A heading or HTML, of a format before 4, becomes what it is shown as.
+    let converted = cell.is_converted() && (revision.kind.is_some() || revision.source.is_some());
+    if (kind != was || converted)
         && let Some(kind) = kind
     {
         changes.push(Change::Set("cell_type", layout.quoted(kind.name())));
     }
-    if let Some(source) = &revision.source {
+    if converted {
+        changes.push(Change::Remove("level"));
+    }
+    let shown = || converted.then(|| cell.source());
+    if let Some(source) = &revision.source.clone().or_else(shown) {
         let held = cell.member("source");
         let new = match held.filter(|span| source::read(text, *span).is_some()) {
             Some(span) => source::with_text(text, span, source, MEMBERS + 1, layout),

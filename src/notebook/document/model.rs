@@ -226,6 +226,11 @@ impl<'a> Cell<'a> {
             .flatten()
     }
 
+    /// True for a kind that formats before 4 had, and that is shown as prose: its JSON says the text in another way.
+    pub(super) fn is_converted(&self) -> bool {
+        matches!(self.kind_name().as_deref(), Some("heading" | "html"))
+    }
+
     /// The value under `key`.
     pub fn value(&self, key: &str) -> Option<Value> {
         Some(value::read(self.member(key)?.of(self.text)))

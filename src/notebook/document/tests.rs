@@ -356,6 +356,22 @@ fn old_formats_are_shown_and_not_changed() {
 }
 
 #[test]
+fn a_heading_that_is_changed_is_what_it_is_shown_as() {
+    let text = r#"{"nbformat": 4, "cells": [{"cell_type": "heading", "level": 2, "source": "T"}]}"#;
+    let edit = |kind, source: Option<&str>| CellAction::Edit {
+        cell: 0,
+        kind,
+        source: source.map(str::to_owned),
+        clear: false,
+    };
+    let changed = acted(text, &edit(None, Some("## New"))).unwrap();
+    assert_eq!(shown(&parse(&changed)), "# %% [markdown] cell:0\n## New\n");
+    let changed = acted(text, &edit(Some(CellKind::Raw), None)).unwrap();
+    assert_eq!(shown(&parse(&changed)), "# %% [raw] cell:0\n## T\n");
+    assert!(!changed.contains("level"), "{changed}");
+}
+
+#[test]
 fn differences_do_not_count_numbers() {
     let old = "# %% [code] cell:0\na\n# %% [code] cell:1\nb\n";
     let new = "# %% [raw] cell:0\nr\n# %% [code] cell:1\na\n# %% [code] cell:2\nc\n";

@@ -71,16 +71,19 @@ impl TrackedFile {
         }
         let file = std::fs::File::open(path).map_err(cannot)?;
         let metadata = file.metadata().map_err(cannot)?;
-        if metadata.len() > most {
+        // One that tells no size, or grows meanwhile, shows it by one byte too many.
+        let size = metadata.len().min(most) + 1;
+        let mut bytes = large_buffer(usize::try_from(size).unwrap_or(0));
+        if metadata.len() <= most {
+            let mut bounded = file.take(most + 1);
+            bounded.read_to_end(&mut bytes).map_err(cannot)?;
+        }
+        if metadata.len().max(bytes.len() as u64) > most {
             return refused(
                 format!("is larger than {} MiB", most >> 20),
                 "files up to that size are read",
             );
         }
-        let mut bytes = large_buffer(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-        file.take(most + 1)
-            .read_to_end(&mut bytes)
-            .map_err(cannot)?;
         found.status = Some(FileStatus::from_metadata(&metadata));
         match String::from_utf8(bytes) {
             Ok(text) => Ok((Some(text), found)),
@@ -214,6 +217,43 @@ mod tests {
             let error = TrackedFile::read(&path, 1024).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
-        assert!(TrackedFile::read(folder.path(), 9).is_err());
+        let error = TrackedFile::read(folder.path(), 1 << 20).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
+        let error = TrackedFile::read(&path.join("below"), 9).unwrap_err();
+        assert!(error.to_string().starts_with("cannot read"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_just_the_size_that_is_read_is_read_and_no_part_of_a_larger_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, "1234").unwrap();
+        assert_eq!(
+            TrackedFile::read(&path, 4).unwrap().0.as_deref(),
+            Some("1234")
+        );
+        // It says that it has 0 bytes.
+        let proc = Path::new("/proc/self/status");
+        let error = TrackedFile::read(proc, 10).unwrap_err();
+        assert!(error.to_string().contains("is larger"), "{error}");
+        assert!(TrackedFile::read(proc, 1 << 20).unwrap().0.is_some());
+    }
+
+    #[test]
+    fn a_file_to_be_written_is_there_or_not_and_says_what_it_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut found = TrackedFile::open_for_write(&path).unwrap();
+        assert!(!found.existed());
+        found.replace(parts("one"), FileMode::Keep).unwrap();
+        assert!(found.existed());
+        assert_eq!(found.lost_attributes(), None);
+        std::fs::hard_link(&path, folder.path().join("b")).unwrap();
+        let mut found = TrackedFile::open_for_write(&path).unwrap();
+        assert!(found.existed());
+        found.replace(parts("two"), FileMode::Keep).unwrap();
+        let lost = found.lost_attributes().unwrap();
+        assert!(lost.contains("hard link"), "{lost}");
+        assert!(TrackedFile::open_for_write(&path.join("below")).is_err());
     }
 }

@@ -12,10 +12,8 @@ use super::FileError;
 /// # Errors
 /// [`FileError::Refused`] when another user owns it or can write to it, [`FileError::System`] otherwise.
 pub fn private_dir(path: &Path) -> Result<(), FileError> {
-    match std::fs::metadata(path) {
-        Ok(metadata) => return check(path, &metadata),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(FileError::system("open", path, error)),
+    if let Some(metadata) = look(path)? {
+        return check(path, &metadata);
     }
     if let Some(parent) = path
         .parent()
@@ -27,9 +25,11 @@ pub fn private_dir(path: &Path) -> Result<(), FileError> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => std::fs::set_permissions(path, Permissions::from_mode(0o700))
             .map_err(|error| FileError::system("set the mode of", path, error)),
-        // Another process of ours may have created it in the meantime.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => check_private_dir(path),
-        Err(error) => Err(FileError::system("create", path, error)),
+        // Another process of ours may have created it in the meantime; a link to nothing is no directory.
+        Err(error) => match look(path)? {
+            Some(metadata) => check(path, &metadata),
+            None => Err(FileError::system("create", path, error)),
+        },
     }
 }
 
@@ -38,9 +38,14 @@ pub fn private_dir(path: &Path) -> Result<(), FileError> {
 /// # Errors
 /// As [`private_dir`].
 pub fn check_private_dir(path: &Path) -> Result<(), FileError> {
+    look(path)?.map_or(Ok(()), |metadata| check(path, &metadata))
+}
+
+/// The status of what is at `path`; `None` where nothing is.
+fn look(path: &Path) -> Result<Option<Metadata>, FileError> {
     match std::fs::metadata(path) {
-        Ok(metadata) => check(path, &metadata),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::system("open", path, error)),
     }
 }
@@ -118,7 +123,32 @@ mod tests {
         std::fs::write(&path, "x").unwrap();
         let error = private_dir(&path).unwrap_err();
         assert!(error.to_string().contains("is not a directory"), "{error}");
-        assert!(private_dir(&path.join("below")).is_err());
+        for check in [private_dir, check_private_dir] {
+            let error = check(&path.join("below")).unwrap_err();
+            assert!(error.to_string().starts_with("cannot open"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_link_to_nothing_is_no_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("link");
+        std::os::unix::fs::symlink("nothing", &path).unwrap();
+        let error = private_dir(&path).unwrap_err();
+        assert!(error.to_string().starts_with("cannot create"), "{error}");
+    }
+
+    #[test]
+    fn one_that_others_create_meanwhile_is_taken() {
+        let home = tempfile::tempdir().unwrap();
+        for round in 0..200 {
+            let path = home.path().join(round.to_string());
+            let created = std::thread::scope(|scope| {
+                let ways = [(); 4].map(|()| scope.spawn(|| private_dir(&path)));
+                ways.map(|way| way.join().unwrap())
+            });
+            assert!(created.iter().all(Result::is_ok), "{created:?}");
+        }
     }
 
     #[test]

@@ -184,6 +184,17 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_that_closed_its_input_is_over_soon_after_something_is_said() {
+        let script =
+            "exec 0<&-; echo '{\"method\":\"n\",\"params\":{\"text\":\"last\"}}'; exec sleep 1000";
+        let (peer, mut incoming) = ChildPeer::spawn(shell(script)).unwrap();
+        assert_eq!(incoming.blocking_recv(), Some(note("last")));
+        peer.send(note("do you hear?"));
+        assert_eq!(incoming.blocking_recv(), None);
+        peer.kill();
+    }
+
+    #[test]
     fn a_missing_program_is_named() {
         let mut launch = shell("");
         launch.program = "/nonexistent/agent".into();

@@ -3,15 +3,18 @@
 //! In: any byte stream, lines of any length (a peer sends whole command outputs and images). Out: messages; any
 //! other line is reported as [`RpcFrame::Junk`], for the reader to count and skip. Invariant of the writing side:
 //! valid UTF-8 and exactly one newline, at the end; serde_json escapes every other one. Invalid UTF-8 and lone
-//! surrogate escapes of the other side become U+FFFD. Absent on purpose: a length limit; the parser's depth limit
-//! stays on.
+//! surrogate escapes of the other side become U+FFFD. A line without an end takes [`MAX_LINE_BYTES`] of memory and no
+//! more; the parser's depth limit stays on.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
 use super::message::{Dialect, RpcMessage};
 use crate::text::json;
+
+/// The rest of a longer line is dropped, so that it is no message.
+const MAX_LINE_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum RpcFrame {
@@ -26,10 +29,18 @@ pub enum RpcFrame {
 /// # Errors
 /// The error of the reader.
 pub fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    read_line_within(reader, line, MAX_LINE_BYTES)
+}
+
+fn read_line_within(reader: &mut impl BufRead, line: &mut Vec<u8>, most: u64) -> io::Result<bool> {
     loop {
         line.clear();
-        if reader.read_until(b'\n', line)? == 0 {
+        let read = reader.by_ref().take(most).read_until(b'\n', line)?;
+        if read == 0 {
             return Ok(false);
+        }
+        if read as u64 == most && !line.ends_with(b"\n") {
+            reader.skip_until(b'\n')?;
         }
         if !without_bom(line).iter().all(u8::is_ascii_whitespace) {
             return Ok(true);
@@ -83,7 +94,7 @@ pub fn encode_batch(messages: Vec<RpcMessage>, dialect: Dialect) -> Vec<u8> {
 mod tests {
     use std::io::BufReader;
 
-    use super::{Dialect, RpcFrame, decode, encode, read_frame};
+    use super::{Dialect, RpcFrame, decode, encode, read_frame, read_line_within};
     use crate::properties;
     use crate::rpc::message::RpcMessage;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
@@ -121,6 +132,25 @@ mod tests {
             line.extend_from_slice(escaped);
             line.extend_from_slice(b"\"}\r\n");
             assert_eq!(text_of(&line).as_deref(), expected, "{escaped:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut_and_the_next_one_read() {
+        let mut line = Vec::new();
+        for (bytes, expected) in [
+            (&b"12345678\n12\n"[..], &["12345", "12\n"][..]),
+            (b"12345\n12", &["12345", "12"]),
+            (b"1234\n12345", &["1234\n", "12345"]),
+            (b"     \n     1\n", &[]),
+            (b"123456789", &["12345"]),
+        ] {
+            let mut reader = BufReader::with_capacity(3, bytes);
+            let mut read = Vec::new();
+            while read_line_within(&mut reader, &mut line, 5).unwrap() {
+                read.push(String::from_utf8(line.clone()).unwrap());
+            }
+            assert_eq!(read, expected);
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! In: messages to send. Out: the messages received, through a bounded channel that loses nothing: when the channel
 //! is full, the reader waits, and finally the peer. The writer's queue is unbounded, so that a peer that does not
-//! read never blocks the caller. Invariant: the channel closes exactly when the peer's output ends.
+//! read never blocks the caller. Invariant: the channel closes when the peer's output ends, or [`LAST_WORDS`] after it
+//! closed its input under something we said.
 
 use std::fmt;
 use std::fs::File;
@@ -16,7 +17,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::frame::{RpcFrame, decode, encode, encode_batch, parse_json, read_line};
 use super::message::{Dialect, RpcMessage};
@@ -25,8 +27,41 @@ use crate::text::trace::WIRE;
 /// Received messages that may be queued before the reader blocks.
 const CAPACITY: usize = 256;
 
-/// The peer's messages, in order; closed when its output ends.
-pub type Incoming = mpsc::Receiver<RpcMessage>;
+/// Time for the messages of a peer that cannot be told anything any more.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The peer's messages, in order, until its output ends or it can no longer be told anything.
+#[derive(Debug)]
+pub struct Incoming {
+    messages: mpsc::Receiver<RpcMessage>,
+    /// Notified when a message could not be written.
+    unwritten: Arc<Notify>,
+    /// When no more is waited for.
+    end: Option<Instant>,
+}
+
+impl Incoming {
+    /// The next message; `None` when there will be none. Loses nothing when it is dropped.
+    pub async fn recv(&mut self) -> Option<RpcMessage> {
+        let end = match self.end {
+            Some(end) => end,
+            None => tokio::select! {
+                biased;
+                message = self.messages.recv() => return message,
+                () = self.unwritten.notified() => *self.end.insert(Instant::now() + LAST_WORDS),
+            },
+        };
+        let last = tokio::time::timeout_at(end, self.messages.recv()).await;
+        last.ok().flatten()
+    }
+
+    #[cfg(test)]
+    pub(super) fn blocking_recv(&mut self) -> Option<RpcMessage> {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().build().unwrap();
+        runtime.block_on(self.recv())
+    }
+}
 
 /// A client's lines, in order, as JSON; `None` for a line that is not JSON. Closed when its output ends.
 pub type Lines = mpsc::Receiver<Option<Value>>;
@@ -114,7 +149,7 @@ impl Peer {
             // Fails only when the owner has dropped the receiver.
             let _ = tell.send(());
         };
-        let (peer, lines) = Peer::start(input, output, on_drop, dialect, name, wait)?;
+        let (peer, lines, _) = Peer::start(input, output, on_drop, dialect, name, wait)?;
         Ok((peer, lines, closed))
     }
 
@@ -125,7 +160,14 @@ impl Peer {
         dialect: Dialect,
         name: &str,
     ) -> io::Result<(Peer, Incoming)> {
-        Peer::start(input, output, on_drop, dialect, name, || {})
+        let (peer, messages, unwritten) =
+            Peer::start(input, output, on_drop, dialect, name, || {})?;
+        let incoming = Incoming {
+            messages,
+            unwritten,
+            end: None,
+        };
+        Ok((peer, incoming))
     }
 
     /// `after` runs on the reader thread once the input has ended.
@@ -136,7 +178,7 @@ impl Peer {
         dialect: Dialect,
         name: &str,
         after: impl FnOnce() + Send + 'static,
-    ) -> io::Result<(Peer, mpsc::Receiver<T>)> {
+    ) -> io::Result<(Peer, mpsc::Receiver<T>, Arc<Notify>)> {
         let junk = Arc::new(AtomicU64::new(0));
         let (received, incoming) = mpsc::channel(CAPACITY);
         let (junk_counter, thread_name) = (Arc::clone(&junk), name.to_owned());
@@ -150,10 +192,14 @@ impl Peer {
         let (done, written) = sync::channel();
         let unsent = Arc::new(AtomicUsize::new(0));
         let unsent_counter = Arc::clone(&unsent);
+        let unwritten = Arc::new(Notify::new());
+        let notify = Arc::clone(&unwritten);
         thread::Builder::new()
             .name(format!("{name}-writer"))
             .spawn(move || {
-                write_lines(output, &queued, &unsent_counter);
+                if !write_lines(output, &queued, &unsent_counter) {
+                    notify.notify_one();
+                }
                 drop(done);
             })?;
         let peer = Peer {
@@ -165,7 +211,7 @@ impl Peer {
             dialect,
             _on_drop: on_drop,
         };
-        Ok((peer, incoming))
+        Ok((peer, incoming, unwritten))
     }
 
     /// Queues a message; never blocks. Messages to a peer that is gone are lost; the closed channel reports that.
@@ -269,17 +315,23 @@ pub fn wait_until_closed(output: impl AsFd) {
     }
 }
 
-fn write_lines(mut output: impl Write, queued: &sync::Receiver<Vec<u8>>, unsent: &AtomicUsize) {
+/// Writes until there is nothing to write; false when the peer no longer reads.
+fn write_lines(
+    mut output: impl Write,
+    queued: &sync::Receiver<Vec<u8>>,
+    unsent: &AtomicUsize,
+) -> bool {
     while let Ok(line) = queued.recv() {
         if output
             .write_all(&line)
             .and_then(|()| output.flush())
             .is_err()
         {
-            return;
+            return false;
         }
         unsent.fetch_sub(1, Ordering::Relaxed);
     }
+    true
 }
 
 #[cfg(test)]

@@ -124,22 +124,12 @@ impl Supervisor for KernelSupervisor {
             .build();
         match executor {
             Ok(executor) => executor.block_on(self.work()),
-            Err(error) => self.fail_at_once(&error),
+            Err(error) => end_requests(&error, &mut self.orders, &self.events),
         }
     }
 }
 
 impl KernelSupervisor {
-    fn fail_at_once(&mut self, error: &std::io::Error) {
-        // The channel is new and has room.
-        let _ = self
-            .events
-            .try_send(RuntimeEvent::StartFailed(StartFailure {
-                message: format!("could not open sockets for the Jupyter kernel: {error}"),
-                hint: "close other programs, or raise the limit on open files (ulimit -n)".into(),
-            }));
-    }
-
     async fn work(&mut self) {
         self.begin();
         let events = self.events.clone();
@@ -489,5 +479,66 @@ impl KernelSupervisor {
         let up = matches!(self.phase, KernelPhase::Ready);
         self.kernel.end(up).await;
         self.phase = KernelPhase::Absent;
+    }
+}
+
+/// Without an executor no kernel starts: requests end with that reason, until the session leaves.
+fn end_requests(
+    error: &std::io::Error,
+    orders: &mut UnboundedReceiver<SupervisorCommand>,
+    events: &Sender<RuntimeEvent>,
+) {
+    let failure = StartFailure {
+        message: format!("could not open sockets for the Jupyter kernel: {error}"),
+        hint: "close other programs, or raise the limit on open files (ulimit -n)".into(),
+    };
+    let mut end = Some(RuntimeEvent::StartFailed(failure.clone()));
+    let death = Death::NotStarted(failure);
+    // Sending fails when the session has left.
+    while end
+        .take()
+        .is_none_or(|end| events.blocking_send(end).is_ok())
+    {
+        match orders.blocking_recv() {
+            Some(SupervisorCommand::Request(id, request)) => end = dead(id, &request, &death),
+            Some(SupervisorCommand::Interrupt | SupervisorCommand::Kill) => {}
+            Some(SupervisorCommand::Leave) | None => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Execute;
+
+    #[test]
+    fn without_sockets_a_cell_ends_with_the_reason() {
+        let (commands, mut orders) = unbounded_channel();
+        let (events, mut seen) = channel(4);
+        let cell = RuntimeRequest::Execute(Execute::numbered("1 + 1".into(), 1));
+        commands.interrupt();
+        commands.submit(RequestId(7), cell);
+        commands.close();
+        let error = std::io::Error::from_raw_os_error(24);
+        end_requests(&error, &mut orders, &events);
+        drop(events);
+        let failure = match seen.blocking_recv() {
+            Some(RuntimeEvent::StartFailed(failure)) => failure,
+            other => panic!("{other:?}"),
+        };
+        assert!(failure.message.contains("open files"), "{failure:?}");
+        let end = seen.blocking_recv();
+        assert!(
+            matches!(
+                &end,
+                Some(RuntimeEvent::Finished {
+                    id: RequestId(7),
+                    ..
+                })
+            ),
+            "{end:?}"
+        );
+        assert!(seen.blocking_recv().is_none());
     }
 }

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::skills::frontmatter::{Fences, Frontmatter, Value, fences, parse};
+use crate::text::escape::visible;
 
 use super::manifest::{MOST_DESCRIPTION, name_faults, same_name};
 use super::read;
@@ -51,7 +52,14 @@ pub fn check(path: &Path) -> Vec<String> {
         Err(why) => return vec![format!("SKILL.md {why}")],
     };
     match frontmatter(&bytes) {
-        Ok(frontmatter) => faults(&frontmatter, &called.to_string_lossy()),
+        Ok(frontmatter) => {
+            let faults = faults(&frontmatter, &called.to_string_lossy());
+            // They quote the file, whose words may have lines of their own.
+            faults
+                .iter()
+                .map(|fault| visible(fault).into_owned())
+                .collect()
+        }
         Err(why) => vec![why],
     }
 }

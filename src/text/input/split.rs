@@ -152,7 +152,10 @@ fn statements(text: &str) -> (Vec<&str>, usize) {
 
 /// True for a statement that no later line continues.
 fn is_whole(line: &scan::Line<'_>) -> bool {
-    let ended = line.text.ends_with('\n') && matches!(line.end, End::Closed | End::Broken);
+    // A magic whose line goes on behind `\` is closed as far as the scanner has come.
+    let goes_on = line.text.trim_end_matches(['\r', '\n']).ends_with('\\');
+    let closed = matches!(line.end, End::Closed | End::Broken);
+    let ended = line.text.ends_with('\n') && closed && !goes_on;
     let block =
         line.kind == LogicalKind::Code && (line.last == b':' || BLOCKS.contains(&line.first));
     ended && !block && line.indent == 0

@@ -166,6 +166,12 @@ fn deep_nesting_is_no_danger() {
     }
 }
 
+#[test]
+fn a_magic_that_goes_on_in_the_next_line_waits_for_it() {
+    let parts = ["%ipycodex set a\\\n", "b\n"];
+    assert_eq!(split(&parts), [parts.concat()]);
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![

@@ -1,7 +1,7 @@
 //! Keys as a terminal sends them.
 
 /// What a terminal sends for a chord, as people write it: `ctrl-x ctrl-e`.
-pub(super) fn bytes(chord: &str) -> String {
+pub fn bytes(chord: &str) -> String {
     chord.split(' ').map(stroke).collect()
 }
 

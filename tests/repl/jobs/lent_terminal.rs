@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{BOTH, NONE, State, holds, round, rounds, started, stop_and_go};
+use super::{BOTH, NONE, State, holds, round, started, stop_and_go};
 use crate::repl::shell::{CTRL_Z, Shell};
 use crate::support::await_true;
 use crate::support::home::Home;
 
-#[test]
-fn a_stop_in_the_users_editor() {
+pub(super) fn in_the_users_editor(rounds: u32) {
     let home = || {
         let mut home = Home::new();
         home.install_script("my-editor", "#!/bin/sh\necho be''gun\nexec sleep 600\n");
@@ -23,11 +22,10 @@ fn a_stop_in_the_users_editor() {
         left: "text",
         ..NONE
     };
-    holds(home, &state, &BOTH[..1]);
+    holds(home, &state, &BOTH[..1], rounds);
 }
 
-#[test]
-fn a_stop_in_a_pager() {
+pub(super) fn in_a_pager(rounds: u32) {
     let home = |pager: &'static str| {
         move || {
             let mut home = Home::new();
@@ -41,13 +39,13 @@ fn a_stop_in_a_pager() {
         again: Some("Space b /text n q"),
         ..NONE
     };
-    holds(home("no-such-pager"), &ours, &BOTH);
+    holds(home("no-such-pager"), &ours, &BOTH, rounds);
     // `less` gives us its own Ctrl-C: `q` leaves it, so it is only brought back.
     if Path::new("/usr/bin/less").exists() {
         let shell = started(home("less")());
         shell.cell(1, "import argparse");
         let mut number = 2;
-        for _ in 0..rounds() {
+        for _ in 0..rounds {
             shell.at(number);
             let from = shell.pty.raw().len();
             shell.pty.send_line("argparse??");
@@ -95,8 +93,7 @@ with open('/dev/tty') as tty:
     tty.readline()
 ";
 
-#[test]
-fn a_stop_is_first_that_of_the_program_that_has_the_terminal() {
+pub(super) fn in_a_program_that_puts_something_away(rounds: u32) {
     for variable in ["PAGER", "VISUAL"] {
         let mut home = Home::new();
         home.install_script("slow", SLOW);
@@ -111,7 +108,7 @@ fn a_stop_is_first_that_of_the_program_that_has_the_terminal() {
             left: ["", "text"][usize::from(variable == "VISUAL")],
         };
         let mut number = 2;
-        for _ in 0..rounds() {
+        for _ in 0..rounds {
             let from = shell.pty.raw().len();
             round(&shell, &state, &mut number, || shell.pty.send(CTRL_Z));
             let away = shell.pty.wait_raw(b"put away", from);

@@ -48,6 +48,15 @@ pub(super) fn all_lines(parser: &mut vt100::Parser<Answers>) -> String {
     text
 }
 
+/// The rows of the screen without the blanks at their ends, and where the cursor is.
+pub(super) fn shown(screen: &vt100::Screen) -> (Vec<String>, (u16, u16)) {
+    let columns = screen.size().1.get();
+    let rows = screen.rows(0, columns);
+    let rows = rows.map(|row| row.trim_end().to_owned()).collect();
+    let (row, column) = screen.cursor_position();
+    (rows, (row, column.min(columns - 1)))
+}
+
 /// The row the cursor is in, without what is suggested in grey.
 pub fn cursor_line(screen: &vt100::Screen) -> String {
     let (row, _) = screen.cursor_position();

@@ -187,12 +187,14 @@ fn linked_parents_in_a_project_are_refused() {
     check("a/link/f", false);
     check("a/../../f", false);
     assert!(refuse_linked_parents(&root, Path::new("/etc/passwd")).is_err());
+    assert!(refuse_linked_parents(Path::new(""), Path::new("./a/f")).is_ok());
 }
 
 #[test]
 fn what_a_kill_left_goes_with_the_next_write_of_the_file() {
     let home = home();
     let path = home.path().join("f");
+    fs::write(&path, "old").unwrap();
     let name = |start: &str, rest: &str| format!("{start}.ipycodex-{rest}");
     let random = "0123456789abcdef";
     let left = [
@@ -208,16 +210,29 @@ fn what_a_kill_left_goes_with_the_next_write_of_the_file() {
         name(".f", &format!("2-{random}")),
         name(".f", &format!("3-{random}")),
         name(".f", &format!("4-{random}")),
+        name(".f", &format!("5-{random}")),
         "f".to_owned(),
     ];
-    for name in left.iter().chain(&kept[..5]).chain(&kept[7..]) {
+    for name in left.iter().chain(&kept[..5]).chain(&kept[7..8]) {
         fs::write(home.path().join(name), "x").unwrap();
     }
     symlink("f", home.path().join(&kept[5])).unwrap();
     fs::create_dir(home.path().join(&kept[6])).unwrap();
+    // Opening it would wait for a writer.
+    rustix::fs::mknodat(
+        CWD,
+        home.path().join(&kept[8]),
+        FileType::Fifo,
+        Mode::RUSR,
+        0,
+    )
+    .unwrap();
     // A running writer holds this one.
     let held = File::open(home.path().join(&kept[7])).unwrap();
     assert!(leftovers::lock(&held));
+    let looked = File::open(home.path().join(&kept[7])).unwrap();
+    assert!(!leftovers::lock(&looked));
+    drop(looked);
     write_whole(&path, b"new", FileMode::Keep).unwrap();
     let mut expected = kept.to_vec();
     expected.sort();
@@ -328,4 +343,83 @@ fn what_other_names_of_a_replaced_file_keep_is_said() {
     fs::hard_link(&path, other.with_extension("2")).unwrap();
     fs::hard_link(&path, &third).unwrap();
     assert!(write().unwrap().contains("2 other names (hard links)"));
+}
+
+/// Gives this thread a working directory and a umask of its own.
+#[allow(unsafe_code)]
+fn set_apart() {
+    // SAFETY: it changes this thread only.
+    assert_eq!(unsafe { libc::unshare(libc::CLONE_FS) }, 0);
+}
+
+/// Makes this thread one of another user, who has no rights but their own.
+#[allow(unsafe_code)]
+fn become_user(user: u32) {
+    // SAFETY: as system calls they change this thread only.
+    unsafe {
+        libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>());
+        libc::syscall(libc::SYS_setresgid, user, user, user);
+        libc::syscall(libc::SYS_setresuid, user, user, user);
+    }
+}
+
+#[test]
+fn a_bare_name_is_in_the_working_directory_and_has_the_mode_of_a_new_file() {
+    let home = home();
+    let write = || {
+        set_apart();
+        std::env::set_current_dir(home.path()).unwrap();
+        rustix::process::umask(Mode::from_raw_mode(0o027));
+        write_whole(Path::new("f"), b"new", FileMode::Keep).unwrap();
+    };
+    std::thread::scope(|scope| scope.spawn(write).join().unwrap());
+    assert_eq!(fs::read(home.path().join("f")).unwrap(), b"new");
+    assert_eq!(mode(&home.path().join("f")), 0o640);
+}
+
+#[test]
+fn what_somebody_else_cannot_keep_is_said_and_opens_the_file_to_nobody() {
+    if !geteuid().is_root() {
+        // Only root can be somebody else.
+        return;
+    }
+    const USER: u32 = 12345;
+    let home = home();
+    let [other, owned] = ["other", "owned"].map(|name| home.path().join(name));
+    for (path, group) in [(&other, 1), (&owned, USER)] {
+        fs::write(path, "old").unwrap();
+        fs::set_permissions(path, Permissions::from_mode(0o676)).unwrap();
+        std::os::unix::fs::chown(path, Some(1), Some(group)).unwrap();
+    }
+    let marked = set(&other, "security.mark", b"x");
+    std::os::unix::fs::chown(home.path(), Some(USER), Some(USER)).unwrap();
+    let written = |path: &Path| {
+        let fill = |file: &mut NewFile| file.write_all(b"new");
+        let lost = write_whole_with(path, FileMode::Keep, fill).unwrap();
+        lost.sentence(path).unwrap()
+    };
+    std::thread::scope(|scope| {
+        let somebody = scope.spawn(|| {
+            become_user(USER);
+            [written(&other), written(&owned)]
+        });
+        let [lost_group, kept_group] = somebody.join().unwrap();
+        assert!(
+            lost_group.contains("its owner was uid 1 and is now uid 12345"),
+            "{lost_group}"
+        );
+        assert!(
+            lost_group.contains("its group was gid 1 and is now gid 12345"),
+            "{lost_group}"
+        );
+        let gone = lost_group.contains("its attribute `security.mark` is gone");
+        assert_eq!(gone, marked, "{lost_group}");
+        assert!(
+            kept_group.ends_with(": its owner was uid 1 and is now uid 12345"),
+            "{kept_group}"
+        );
+    });
+    // The group that has the file now gets what everybody had.
+    assert_eq!(mode(&other), 0o666);
+    assert_eq!(mode(&owned), 0o676);
 }
