@@ -110,7 +110,7 @@ fn change(db: &Connection, bytes: &[u8]) {
         let names: Vec<String> = names.map(Result::unwrap).collect();
         let column = &names[usize::from(column) % names.len()];
         let text = String::from_utf8_lossy(value);
-        let number = i64::from_str_radix(text.trim(), 10);
+        let number = text.trim().parse();
         let number = number.unwrap_or(number_of(value).cast_signed());
         let float = text.trim().parse().unwrap_or(number as f64);
         let (value, form) = match kind % 8 {

@@ -118,7 +118,10 @@ fn change(input: &mut Vec<u8>, corpus: &[Vec<u8>], words: &[&str], random: &mut 
         1 if at < input.len() => input[at] = u8::try_from(random.below(256)).unwrap(),
         2 => put(input, part, &[]),
         3 => input.truncate(at),
-        4 => put(input, at..at, &input[part].to_vec()),
+        4 => {
+            let copy = input[part].to_vec();
+            put(input, at..at, &copy);
+        }
         5 => put(input, part, &word(random)),
         6 => {
             // Deeper, or longer, than anybody writes.

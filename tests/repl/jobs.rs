@@ -46,8 +46,10 @@ const NONE: State = State {
     left: "",
 };
 
-/// States, each with what stops in it and goes on, so many times.
-const STATES: [(&str, fn(u32)); 15] = [
+/// What stops in a state and goes on, so many times.
+type Stops = fn(u32);
+
+const STATES: [(&str, Stops); 15] = [
     ("at the prompt", at_the_prompt),
     ("while a cell runs", while_a_cell_runs),
     (

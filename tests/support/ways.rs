@@ -83,7 +83,7 @@ pub fn both_ways<'a, T: Sync>(
 
 /// `count` of these, from the first to the last, each for a terminal and for a pipe. To look into a failure:
 /// `IPYCODEX_FAULT=WORDS` takes those whose name has them.
-fn spread<'a, T>(all: &'a [T], count: u32, name: impl Fn(&T) -> String) -> Vec<(&'a T, bool)> {
+fn spread<T>(all: &[T], count: u32, name: impl Fn(&T) -> String) -> Vec<(&T, bool)> {
     let count = count as usize;
     assert!(0 < count && count <= all.len(), "there are {}", all.len());
     let taken: Vec<&T> = match std::env::var("IPYCODEX_FAULT") {

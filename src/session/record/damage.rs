@@ -6,11 +6,10 @@
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::file::free_sibling;
 use super::recovery_copy::with_suffix;
 use super::sqlite_error::is_corrupt;
 use super::values::RecordOptions;
@@ -121,4 +120,27 @@ pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, 
         "the old one is kept; `sqlite3 {} .recover` may bring it back",
         target.display()
     )))
+}
+
+/// An unused name beside `path`, with the date in it.
+pub(super) fn free_sibling(path: &Path, word: &str) -> PathBuf {
+    let date: String = Connection::open_in_memory()
+        .and_then(|db| {
+            db.query_row("SELECT strftime('%Y%m%dT%H%M%SZ', 'now')", [], |row| {
+                row.get(0)
+            })
+        })
+        .unwrap_or_else(|_| "undated".into());
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    (0..)
+        .map(|n| match n {
+            0 => path.with_file_name(format!("{name}.{word}-{date}")),
+            n => path.with_file_name(format!("{name}.{word}-{date}-{n}")),
+        })
+        .find(|candidate| !candidate.exists())
+        .expect("some name is free")
 }

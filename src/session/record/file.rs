@@ -8,14 +8,14 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::damage::{
-    cannot_open, damage_report, has_sqlite_header, is_damaged, not_a_database, set_aside,
-    unreadable,
+    cannot_open, damage_report, free_sibling, has_sqlite_header, is_damaged, not_a_database,
+    set_aside, unreadable,
 };
 use super::read_only::{ReadConnection, keep_query_plans};
 use super::schema::{self, MigrationOutcome, RecordKind};
@@ -265,29 +265,6 @@ pub(super) fn connect(
         db.pragma_update(None, "trusted_schema", false)?;
     }
     Ok((db, schema))
-}
-
-/// An unused name beside `path`, with the date in it.
-pub(super) fn free_sibling(path: &Path, word: &str) -> PathBuf {
-    let date: String = Connection::open_in_memory()
-        .and_then(|db| {
-            db.query_row("SELECT strftime('%Y%m%dT%H%M%SZ', 'now')", [], |row| {
-                row.get(0)
-            })
-        })
-        .unwrap_or_else(|_| "undated".into());
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    (0..)
-        .map(|n| match n {
-            0 => path.with_file_name(format!("{name}.{word}-{date}")),
-            n => path.with_file_name(format!("{name}.{word}-{date}-{n}")),
-        })
-        .find(|candidate| !candidate.exists())
-        .expect("some name is free")
 }
 
 /// WAL needs shared memory, which network file systems lack.
