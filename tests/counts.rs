@@ -126,7 +126,7 @@ counted! {
         crate::repl::typeahead::keys_before_a_question;
     agent_faults: "R8 R16 R17", "agents that misbehave", [3] 102, crate::codex::program::faults::each_way;
     acp_faults: "R16 R17", "agents of the protocol that misbehave", [3] 46, crate::acp::program_faults::each_way;
-    interpreter_deaths: "R16", "interpreters that die", 2, 23, crate::repl::interpreter_deaths::each_way;
+    interpreter_deaths: "R16", "interpreters that die", [2] 23, crate::repl::interpreter_deaths::each_way;
 }
 
 /// Runs a row and prints its line.
