@@ -97,6 +97,8 @@ table! { HELD:
     "R16": "repl::deaths::an_interpreter_that_dies_is_named_with_its_cause_and_replaced";
     "R17": "repl::interrupts::ctrl_c_brings_the_prompt_back_from_everything_that_waits";
     "R21": "record::faults::a_full_disk_is_said_and_gets_over";
+    "R20": "record::foreign_files::what_is_no_record_is_refused_and_stays_as_it_is";
+    "R22": "notebook::cell_text::links_and_modes_stay";
     "R23": "skills::hostile::any_bytes_are_a_skill_or_a_diagnostic";
     "S3": "record::resume::whoever_comes_second_is_told_and_leaves_the_session_open";
     "S4": "repl::environments::a_dumb_terminal_is_enough";

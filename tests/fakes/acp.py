@@ -302,7 +302,8 @@ def main():
         message = read()
         method, mine, params = message.get("method"), message.get("id"), message.get("params") or {}
         result = {}
-        if " at " in FAULT and not os.path.exists("played") and acp_faults.at_start(FAULT, method, mine, sys.modules[__name__]):
+        faulty = " at " in FAULT and not os.path.exists("played")
+        if faulty and acp_faults.at_start(FAULT, method, mine, sys.modules[__name__]):
             continue
         if method == "initialize":
             if FAULT == "another version":

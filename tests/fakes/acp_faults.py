@@ -101,7 +101,8 @@ def terminals(agent):
 
 
 def elicitations(agent):
-    for params in [{}, {"mode": 7}, {"mode": "form", "requestedSchema": 7}, {"mode": "url", "url": "file:///etc/passwd"},
+    for params in [{}, {"mode": 7}, {"mode": "form", "requestedSchema": 7},
+                   {"mode": "url", "url": "file:///etc/passwd"},
                    {"mode": "form", "message": 7, "requestedSchema": {"type": "object", "properties": 7}}]:
         agent.ask("elicitation/create", **params)
 

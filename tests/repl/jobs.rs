@@ -166,7 +166,7 @@ fn round(shell: &Shell, state: &State, number: &mut u32, stop: impl Fn()) {
 
 fn holds(home: impl Fn() -> Home, state: &State, stops: &[&str], rounds: u32) {
     for stop in stops {
-        let shell = started(home(), rounds);
+        let shell = started(home());
         shell.cell(1, "kept = 41; import argparse");
         let mut number = 2;
         for _ in 0..rounds {

@@ -15,7 +15,7 @@ use rustix::termios::Termios;
 
 use super::exit::{given_back, held_in};
 use super::shell::{CTRL_C, CTRL_D, Shell, with_settings};
-use crate::support::home::{Home, PATIENCE};
+use crate::support::home::PATIENCE;
 use crate::support::pty::{SIZE, cursor_line};
 use crate::support::random::Random;
 use crate::support::second_terminal::SecondTerminal;
@@ -75,6 +75,8 @@ impl Monkey {
         let mut home = with_settings(r#"{"approvals": "ask", "sandbox": "danger-full-access"}"#);
         home.install_script("my-editor", "#!/bin/sh\necho edited >\"$1\"\n");
         home.set("VISUAL", "my-editor");
+        // Ours: Ctrl-C leaves it, and it starts no programs.
+        home.set("PAGER", "no-such-pager");
         let second = SecondTerminal::start(SIZE);
         let (shell, device, before) = held_in(home);
         Monkey {

@@ -496,7 +496,7 @@ fn empty_prompt(shell: &Shell) {
                 shell.pty.send_and_await_read(CTRL_U);
                 return true;
             }
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(2));
         }
         false
     });
@@ -520,7 +520,7 @@ fn a_paste_that_stalls_answers_no_question() {
             !screen.contains("▸ n no"),
             "it takes keys in a paste:\n{screen}"
         );
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(2));
     }
     pty.send("y\ry\x1b[201~");
     asker.choices();
