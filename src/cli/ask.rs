@@ -78,8 +78,8 @@ pub(super) fn run(
         stdin_is_free: false,
     };
     let status = batch::ask(&session, prompt, schema.as_ref(), ask.json, &options);
-    batch::drain(&background, &options)?;
     session.close(LEAVE);
+    batch::drain(&background, &options)?;
     options.screen.flush()?;
     status
 }

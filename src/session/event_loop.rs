@@ -90,7 +90,7 @@ async fn work(
             command = inbox.recv() => match command {
                 Some(Command::Close { tells, answer }) => {
                     let mut who = ShutdownInbox::new(tells, inbox);
-                    let closed = leave(session, &mut who).await;
+                    let closed = leave(session, reports, &mut who).await;
                     let _ = answer.send(closed);
                     return;
                 }

@@ -9,10 +9,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::SessionEnd;
 use crate::effect::Event;
-use crate::events::{CellEvent, Notice};
+use crate::events::{CellEvent, Notice, report_notice};
 use crate::handle::Command;
 use crate::runtime::{RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest, VariablesRequest};
 use crate::session::Session;
+use crate::text::report::Report;
 use crate::variables;
 
 /// Longest wait for an interpreter's at-exit functions: longer than the runtime's own limit for them plus the time
@@ -45,7 +46,11 @@ enum WaitAborted {
 }
 
 /// Stops what runs, writes what is pending and ends both peers.
-pub(super) async fn leave(mut session: Session, who: &mut ShutdownInbox) -> SessionEnd {
+pub(super) async fn leave(
+    mut session: Session,
+    mut reports: UnboundedReceiver<Report>,
+    who: &mut ShutdownInbox,
+) -> SessionEnd {
     session.raise(Event::Interrupted);
     session.drain();
     session.state.scheduler.clear();
@@ -74,7 +79,10 @@ pub(super) async fn leave(mut session: Session, who: &mut ShutdownInbox) -> Sess
         drop(session.io.runtimes.user);
     }
     session.io.workbook.finish().await;
-    session.io.record.flush().await;
+    // They end when the record has let go of its file: what could not be written is told of last.
+    while let Some(report) = reports.recv().await {
+        session.state.background.send(report_notice(&report));
+    }
     SessionEnd {
         resumable: session.state.numbering.resumable(),
     }

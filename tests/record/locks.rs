@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::*;
+use crate::support::home::Home;
 
 /// A file with two cells of session 1, held by somebody else until `ROLLBACK`.
 fn held() -> (tempfile::TempDir, PathBuf, Connection) {
@@ -210,4 +211,25 @@ fn what_a_lock_kept_out_to_the_end_is_said() {
     record.record_input(1, "x", "x");
     let said = end(record, reports).join("\n");
     assert!(said.contains("1 entries could not be written"), "{said}");
+}
+
+#[test]
+fn a_short_run_tells_what_a_lock_kept_out() {
+    let home = Home::new();
+    assert_eq!(home.demo(&[], "old = 1\n").code(), 0);
+    let lock = Connection::open(home.history()).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let runs: [(&[&str], &str, &str); 2] = [
+        (&[], "print('new')\n", "new\n"),
+        (&["ask", "hi"], "", "Demo answer"),
+    ];
+    for (arguments, stdin, shows) in runs {
+        let ran = home.demo(arguments, stdin);
+        assert!(ran.stdout.contains(shows), "{ran:?}");
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        assert!(
+            ran.stderr.contains("could not be written") && ran.stderr.contains("are lost"),
+            "{ran:?}"
+        );
+    }
 }
