@@ -3,8 +3,8 @@
 //! In: how many seconds. Out: what was done. Invariants, each looked at again and again: Ctrl-C brings an empty prompt
 //! back; a second emulator has the same screen; text that is typed among resizes and stops is recorded as it was typed;
 //! a program that leaves or is ended by a signal gives the terminal back. What was drawn for another width stands
-//! differently in terminals that wrap it again and those that cut it off, so the screens are compared from a cleared
-//! one to the next change of the width.
+//! differently in terminals that wrap it again and those that cut it off, so the screens are compared from a cleared one
+//! to the next change of the width.
 
 mod actions;
 
@@ -15,6 +15,7 @@ use rustix::termios::Termios;
 
 use super::exit::{given_back, held_in};
 use super::shell::{CTRL_C, CTRL_D, Shell, with_settings};
+use crate::support::await_true;
 use crate::support::home::PATIENCE;
 use crate::support::pty::{SIZE, cursor_line};
 use crate::support::random::Random;
@@ -142,6 +143,11 @@ impl Monkey {
             .random
             .pick(&[Signal::WINCH, Signal::CONT, Signal::STOP]);
         self.shell.pty.signal(signal);
+        if signal == Signal::STOP {
+            await_true("it has stopped", || {
+                self.stopped() || self.shell.pty.ended()
+            });
+        }
         self.revive();
     }
 
@@ -297,6 +303,7 @@ impl Monkey {
         self.shell.pty.send("\r");
         let begin = Instant::now();
         while !self.has_recorded(&text) {
+            self.revive();
             if begin.elapsed() > PATIENCE {
                 let last = super::shell::inputs(&self.shell.record()).pop();
                 self.fail(&format!("{text} in the record, where {last:?} is last"));

@@ -485,6 +485,10 @@ fn empty_prompt(shell: &Shell) {
             since = Some(Instant::now());
         }
         let line = shell.pty.look(cursor_line);
+        // Esc and `s` are Alt-s.
+        if line.starts_with("$ [") && line.trim_end().ends_with("]:") {
+            shell.pty.send_and_await_read("\x1bs");
+        }
         if !(line.starts_with("In [") && line.trim_end().ends_with("]:")) {
             return false;
         }
