@@ -15,6 +15,7 @@ use rustix::termios::Termios;
 
 use super::exit::{given_back, held_in};
 use super::shell::{CTRL_C, CTRL_D, Shell, with_settings};
+use crate::support::await_true;
 use crate::support::home::PATIENCE;
 use crate::support::pty::{SIZE, cursor_line};
 use crate::support::random::Random;
@@ -142,6 +143,11 @@ impl Monkey {
             .random
             .pick(&[Signal::WINCH, Signal::CONT, Signal::STOP]);
         self.shell.pty.signal(signal);
+        if signal == Signal::STOP {
+            await_true("it has stopped", || {
+                self.stopped() || self.shell.pty.ended()
+            });
+        }
         self.revive();
     }
 
@@ -188,8 +194,8 @@ impl Monkey {
                     // All that was typed before is through when a word stands there.
                     Some("In") if self.answers() => return,
                     Some("In") => break,
-                    Some("Pr") => self.shell.pty.send("\x1bp"),
-                    Some("$") => self.shell.pty.send("\x1bs"),
+                    Some("Pr") => self.leave_mode("Pr", "\x1bp"),
+                    Some("$") => self.leave_mode("$", "\x1bs"),
                     _ => {}
                 }
                 self.await_quiet(QUIET);
@@ -197,6 +203,16 @@ impl Monkey {
             if begin.elapsed() > PATIENCE {
                 self.fail("the prompt");
             }
+        }
+    }
+
+    /// Leaves a mode by its key, once: a second one would enter it again.
+    fn leave_mode(&self, mode: &str, key: &str) {
+        self.shell.pty.send(key);
+        let sent = Instant::now();
+        while self.prompt().as_deref() == Some(mode) && sent.elapsed() < NEXT_CTRL_C {
+            self.revive();
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 
@@ -297,6 +313,7 @@ impl Monkey {
         self.shell.pty.send("\r");
         let begin = Instant::now();
         while !self.has_recorded(&text) {
+            self.revive();
             if begin.elapsed() > PATIENCE {
                 let last = super::shell::inputs(&self.shell.record()).pop();
                 self.fail(&format!("{text} in the record, where {last:?} is last"));
