@@ -3,7 +3,7 @@
 //! In: how many seconds. Out: what was done. Invariants, each looked at again and again: Ctrl-C brings an empty prompt
 //! back; a second emulator has the same screen; text that is typed among resizes and stops is recorded as it was typed;
 //! a program that leaves or is ended by a signal gives the terminal back. What was drawn for another width stands
-//! differently in terminals that wrap it again and those that cut it off, so the screens are compared from a cleared one
+//! differently in terminals that wrap it again and those that cut it off, so screens are compared from a cleared one
 //! to the next change of the width.
 
 mod actions;
