@@ -120,11 +120,11 @@ counted! {
         crate::record::failing_calls::in_turn;
     torn_logs: "R18", "torn logs of the record", [30] 300, crate::record::faults::torn_logs;
     attempts_to_get_out: "C1", "attempts to get out of each place", 108, crate::runtime::confinement::attempts;
-    soak: "S1", "cells of a long session, with all else", [20] 2_000, crate::repl::soak::soak;
+    soak: "S1", "cells of a long session, with all else", 2_000, crate::repl::soak::soak;
     monkey: "S2 R5", "seconds of keys, pastes, resizes, signals", [3] 600, crate::repl::monkey::monkey;
     stops: "R5 R17", "stops in each state, by key and from outside", [2] 200, crate::repl::jobs::stops;
     widths: "S4", "widths of the terminal", [8] 300, crate::repl::widths::widths;
-    keys_before_a_question: "R4 R17", "keys typed before a question", [4] 200,
+    keys_before_a_question: "R4 R17", "keys typed before a question", 200,
         crate::repl::typeahead::keys_before_a_question;
     agent_faults: "R8 R16 R17", "agents that misbehave", [3] 102, crate::codex::program::faults::each_way;
     acp_faults: "R16 R17", "agents of the protocol that misbehave", [3] 46, crate::acp::program_faults::each_way;

@@ -3,7 +3,7 @@
 //! In: how many seconds. Out: what was done. Invariants, each looked at again and again: Ctrl-C brings an empty prompt
 //! back; a second emulator has the same screen; text that is typed among resizes and stops is recorded as it was typed;
 //! a program that leaves or is ended by a signal gives the terminal back. What was drawn for another width stands
-//! differently in terminals that wrap it again and those that cut it off, so the screens are compared from a cleared one
+//! differently in terminals that wrap it again and those that cut it off, so screens are compared from a cleared one
 //! to the next change of the width.
 
 mod actions;
@@ -194,8 +194,8 @@ impl Monkey {
                     // All that was typed before is through when a word stands there.
                     Some("In") if self.answers() => return,
                     Some("In") => break,
-                    Some("Pr") => self.shell.pty.send("\x1bp"),
-                    Some("$") => self.shell.pty.send("\x1bs"),
+                    Some("Pr") => self.leave_mode("Pr", "\x1bp"),
+                    Some("$") => self.leave_mode("$", "\x1bs"),
                     _ => {}
                 }
                 self.await_quiet(QUIET);
@@ -203,6 +203,16 @@ impl Monkey {
             if begin.elapsed() > PATIENCE {
                 self.fail("the prompt");
             }
+        }
+    }
+
+    /// Leaves a mode by its key, once: a second one would enter it again.
+    fn leave_mode(&self, mode: &str, key: &str) {
+        self.shell.pty.send(key);
+        let sent = Instant::now();
+        while self.prompt().as_deref() == Some(mode) && sent.elapsed() < NEXT_CTRL_C {
+            self.revive();
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 
@@ -240,13 +250,23 @@ impl Monkey {
         true
     }
 
-    /// Clears the screen; from here on both terminals are alike.
+    /// Clears the screen; from here on both terminals are alike. A notice that is taken away meanwhile leaves its rows,
+    /// so it may take another key.
     fn clear(&mut self) {
-        self.shell.pty.send("\x0c");
-        let what = self.told("a prompt on a screen that is clear");
-        self.shell.pty.wait_until(&what, |screen| {
+        let begin = Instant::now();
+        let clear = |screen: &vt100::Screen| {
             screen.cursor_position().0 == 0 && cursor_line(screen).trim_end().ends_with("]:")
-        });
+        };
+        while !self.shell.pty.look(clear) {
+            if begin.elapsed() > PATIENCE {
+                self.fail("a prompt on a screen that is clear");
+            }
+            self.shell.pty.send("\x0c");
+            let sent = Instant::now();
+            while !self.shell.pty.look(clear) && sent.elapsed() < NEXT_CTRL_C {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
         self.same = true;
         self.compare();
     }

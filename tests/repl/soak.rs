@@ -1,7 +1,7 @@
 //! One long session: what it holds (memory, descriptors, threads, processes) and how fast it answers stays as it was.
 //!
 //! In: a number of cells, with a quarter of it prompts, a tenth steps back, a twentieth restarts, and as many resumes
-//! of the other of two sessions. Out: figures after the first tenth and at the end. Invariant: both are taken in the same
+//! of the other of two sessions. Out: figures after the first tenth and at the end. Invariant: both are taken in one
 //! state, right after a restart, when nothing is on its way. Every input typed has its row in the record, in order, and
 //! other processes read the file meanwhile.
 

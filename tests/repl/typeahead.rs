@@ -451,6 +451,10 @@ pub fn keys_before_a_question(sequences: u32) -> String {
                 if place == go {
                     asker.shell.home.write(&format!("go-{turn}"), "");
                 }
+                // From here on a key may be the user's answer.
+                if memchr::memmem::find(&pty.raw()[from..], "▸ n no".as_bytes()).is_some() {
+                    break;
+                }
                 pty.send(key);
                 for _ in 0..random.within(0, 2000) {
                     std::thread::yield_now();
@@ -478,31 +482,37 @@ pub fn keys_before_a_question(sequences: u32) -> String {
 
 /// Stops what was queued and drops what was typed, until a prompt is empty.
 fn empty_prompt(shell: &Shell) {
-    let mut since: Option<Instant> = None;
-    await_true("an empty prompt", || {
-        if since.is_none_or(|since| since.elapsed() > Duration::from_millis(300)) {
-            shell.pty.send(CTRL_C);
-            since = Some(Instant::now());
-        }
+    let prompt = |kind: &str, typed: &str| {
         let line = shell.pty.look(cursor_line);
-        // Esc and `s` are Alt-s.
-        if line.starts_with("$ [") && line.trim_end().ends_with("]:") {
-            shell.pty.send_and_await_read("\x1bs");
+        line.starts_with(kind) && line.trim_end().ends_with(&format!("]:{typed}"))
+    };
+    // Within a second: what was sent may have met something else than the prompt.
+    let soon = |reached: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        while !reached() && begin.elapsed() < Duration::from_secs(1) {
+            std::thread::sleep(Duration::from_millis(2));
         }
-        if !(line.starts_with("In [") && line.trim_end().ends_with("]:")) {
+        reached()
+    };
+    await_true("an empty prompt", || {
+        shell.pty.send(CTRL_C);
+        // Esc and `s` are Alt-s.
+        if !soon(&|| prompt("In [", "") || prompt("$ [", "")) {
             return false;
+        }
+        if prompt("$ [", "") {
+            shell.pty.send("\x1bs");
+            if !soon(&|| prompt("In [", "")) {
+                return false;
+            }
         }
         // All that was typed before is through when a word stands there.
         shell.pty.send("word");
-        let begin = Instant::now();
-        while begin.elapsed() < Duration::from_secs(1) {
-            if shell.pty.look(cursor_line).trim_end().ends_with("]: word") {
-                shell.pty.send_and_await_read(CTRL_U);
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        if !soon(&|| prompt("In [", " word")) {
+            return false;
         }
-        false
+        shell.pty.send_and_await_read(CTRL_U);
+        true
     });
 }
 
