@@ -15,7 +15,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use mutate::{Random, mutate, number_of};
+use mutate::{mutate, number_of};
+
+use crate::support::random::Random;
 
 const SEED: u64 = 28;
 
@@ -73,7 +75,7 @@ fn run(target: &Target, seconds: u32) -> String {
     let (begin, budget) = (Instant::now(), Duration::from_secs(seconds.into()));
     let mut inputs = 0;
     while (seconds == 0 && inputs < target.short) || begin.elapsed() < budget {
-        let mut random = Random(seed ^ (inputs << 32));
+        let mut random = Random::new(seed ^ (inputs << 32));
         let input = mutate(&corpus, target.words, &mut random);
         attempt(&input, &format!("input {inputs} of seed {seed}"));
         inputs += 1;

@@ -12,7 +12,8 @@ use ipycodex::skills::frontmatter::{Fences, fences, split};
 use ipycodex::skills::{Catalog, Roots, check};
 use serde_json::Value;
 
-use super::mutate::{Random, number_of};
+use super::mutate::number_of;
+use crate::support::random::Random;
 
 /// A folder of this process, made once: what is read from files needs files.
 fn folder() -> &'static Path {
@@ -146,7 +147,7 @@ pub fn notebook(bytes: &[u8]) {
         cell.has_tag("x");
     }
     whole_view(&document);
-    one_cell(&document, &mut Random(number_of(bytes)));
+    one_cell(&document, &mut Random::new(number_of(bytes)));
     let session = read_session(&document);
     to_markdown(&session, "title");
     to_script(&session);
@@ -236,6 +237,6 @@ pub fn marked_text(bytes: &[u8]) {
     let again = again.render(&document).expect("and written");
     assert_eq!(again.text(), document.text(), "{view}");
     whole_view(&document);
-    one_cell(&document, &mut Random(number_of(bytes)));
+    one_cell(&document, &mut Random::new(number_of(bytes)));
     notebook::read_script(&text);
 }

@@ -6,31 +6,10 @@
 
 use std::ops::Range;
 
+use crate::support::random::Random;
+
 /// Most bytes of an input.
 const LONGEST: usize = 64 << 10;
-
-/// Numbers from a seed (splitmix64).
-#[derive(Debug, Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `end`; 0 when that is 0.
-    pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end.max(1) as u64).unwrap()
-    }
-
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
 
 /// A number that the bytes decide (FNV-1a).
 pub fn number_of(bytes: &[u8]) -> u64 {
@@ -40,7 +19,7 @@ pub fn number_of(bytes: &[u8]) -> u64 {
 
 /// Some places to cut the bytes at, in order.
 pub fn cuts(bytes: &[u8]) -> Vec<usize> {
-    let mut random = Random(number_of(bytes));
+    let mut random = Random::new(number_of(bytes));
     let count = random.below(6);
     let mut cuts: Vec<usize> = (0..count).map(|_| random.below(bytes.len() + 1)).collect();
     cuts.sort_unstable();

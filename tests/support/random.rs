@@ -17,10 +17,15 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
+    /// A number below `end`; 0 when that is 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end.max(1) as u64).expect("less than a `usize`")
+    }
+
     /// A number from `from` to `to`, both included.
     pub fn within(&mut self, from: u16, to: u16) -> u16 {
-        let count = u64::from(to - from) + 1;
-        from + u16::try_from(self.next() % count).expect("less than a number of 16 bits")
+        let count = usize::from(to - from) + 1;
+        from + u16::try_from(self.below(count)).expect("less than a number of 16 bits")
     }
 
     /// True in so many of a hundred cases.
@@ -29,8 +34,7 @@ impl Random {
     }
 
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        let count = u16::try_from(from.len()).expect("a short list");
-        &from[usize::from(self.within(0, count - 1))]
+        &from[self.below(from.len())]
     }
 }
 
