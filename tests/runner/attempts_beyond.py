@@ -16,8 +16,10 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 went(lambda: os.kill(-1, signal.SIGTERM), lambda: os.kill(0, signal.SIGTERM))
 """)
 row("signal through a handle on a process", REFUSED, r"""
-return went(*[lambda p=p: call('pidfd_send_signal', call('pidfd_open', p, 0), 9, None, 0)
-              for p in (w['live'], w['victim'], w['stranger'])])
+def send(process, number):
+    os.dup2(call('pidfd_open', process, 0), number)
+    call('pidfd_send_signal', number, 9, None, 0)
+return went(*[lambda p=p, n=n: send(p, n) for p in (w['live'], w['victim'], w['stranger']) for n in (99, 0)])
 """)
 row("take a descriptor of another process", REFUSED, r"""
 return went(*[lambda f=f: call('pidfd_getfd', call('pidfd_open', w['live'], 0), f, 0) for f in (0, 1, 198, 199)])

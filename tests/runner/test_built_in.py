@@ -27,6 +27,28 @@ class BuiltIn(Engine, unittest.TestCase):
             self.assertNotIn("During handling", "\n".join(shown), code)
             self.assertEqual(cell.output, "run\n" if "run" in code else "", code)
 
+    def test_the_first_expression_is_compiled_without_trees_and_like_any_other(self):
+        host = self.host()
+        self.assertEqual(host.run("print('once') or 1").output, "once\n")
+        self.assertEqual(host.run("'_ast' in __import__('sys').modules").value, "False")
+        self.assertEqual(host.run("[x for x in (1, 2)]").value, "[1, 2]")
+        self.assertIn('Cell In[4], line 1', "\n".join(host.run("(lambda: 1 / 0)()").of("error")[0]["traceback"]))
+        warned = self.host().run("1 is 1")
+        self.assertEqual((warned.value, warned.output.count("SyntaxWarning")), ("True", 1), warned.output)
+        self.assertNotIn("<string>", warned.output)
+        host.run(
+            "from _ipycodex_runner.expressions import read_code\n"
+            "def same(text):\n"
+            "    ours, python = read_code(text, 'f'), compile(text, 'f', 'eval', 0, True)\n"
+            "    inner = [[each.co_filename for each in code.co_consts if hasattr(each, 'co_filename')]\n"
+            "             for code in (ours, python)]\n"
+            "    return ours == python and inner[0] == inner[1] and ours.co_filename == 'f'"
+        )
+        for text in ("1+1", "\n\na.b", "(lambda x: [i for i in x])(3)", "f'{a!r}'", "(a := 3)", "(x for x in y)"):
+            self.assertEqual(host.run("same(%r)" % text).value, "True", text)
+        for text in (" 1", "1 is 1", "1()"):
+            self.assertEqual(host.run("read_code(%r, 'f') is None" % text).value, "True", text)
+
     def test_prompts_that_were_pasted_along(self):
         host = self.host()
         for code, value in (

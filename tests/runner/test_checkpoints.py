@@ -303,6 +303,33 @@ class Steps(Engine):
             self.settle(host)
             self.assertEqual(self.value(host, "a"), str(number - 1))
 
+    def test_where_descriptors_have_no_limit_steps_work(self):
+        host = self.host()
+        host.leader, host.cells = host.pid, 0
+        host.run("import os; old = os.sysconf; os.sysconf = lambda name: -1 if name == 'SC_OPEN_MAX' else old(name)")
+        host.ask("checkpoints", op="keep", number=10)
+        self.cell(host, "x = 1")
+        self.cell(host, "x = 2")
+        self.assertIn("stepped", self.step(host, "back", number=2, session=0))
+        self.assertEqual(self.value(host, "x"), "1")
+
+    def test_what_a_task_raises_in_the_pause_before_a_copy_is_shown(self):
+        host = self.start()
+        code = """import asyncio, sys
+def fails():
+    frame = sys._getframe()
+    while frame and frame.f_code.co_name != 'is_quiet': frame = frame.f_back
+    if frame: raise SystemExit('of the task')
+    loop.call_soon(fails)
+loop = asyncio.get_event_loop_policy().get_event_loop()
+loop.call_soon(fails);"""
+        self.cell(host, "import asyncio; await asyncio.sleep(0)")
+        host.send(code=code, executionCount=2)
+        host.wait_output(b"SystemExit: of the task\n")
+        output = host.finish().output
+        self.assertEqual(host.run("6", executionCount=3).value, "6")
+        self.assertNotIn("AttributeError", output)
+
     def test_where_memory_is_short_that_is_said(self):
         host = self.start()
         self.cell(host, "import _ipycodex_runner.fork_state as state; state.available_memory = lambda: 1 << 27")

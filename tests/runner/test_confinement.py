@@ -98,6 +98,12 @@ def looks():
         os.sched_getaffinity(0), os.sched_getscheduler(0), [resource.getrlimit(n) for n in range(16)],
         signal.getsignal(signal.SIGTERM), threading.active_count(), len(os.listdir('/proc/self/fd')))
 environment = dict(os.environ)
+# The runner watches its host from a moment after the start on: by a descriptor like `handle`.
+for _ in range(200):
+    links = [os.path.realpath('/proc/self/fd/' + each) for each in os.listdir('/proc/self/fd')]
+    if sum(link.endswith('[pidfd]') for link in links) != 1:
+        break
+    time.sleep(0.01)
 """
 
 

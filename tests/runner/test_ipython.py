@@ -94,6 +94,12 @@ class IPythonProgram(Engine, unittest.TestCase):
             cell = host.run(code)
             self.assertEqual((cell.output, cell.of("error"), cell.last["status"]), ("theirs %s\n" % name, [], "error"))
 
+    def test_a_cell_that_was_interrupted_is_that_though_its_traceback_is_interrupted_too(self):
+        host = self.host()
+        host.run("def cut(*_, **__): raise KeyboardInterrupt\nget_ipython().InteractiveTB.structured_traceback = cut")
+        self.assertTrue(host.run("raise KeyboardInterrupt").last["cancelled"])
+        self.assertFalse(host.run("1 / 0").last["cancelled"])
+
     def test_edit(self):
         with tempfile.TemporaryDirectory() as folder:
             editor = os.path.join(folder, "an editor")

@@ -7,7 +7,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Engine  # noqa: E402
+from harness import Engine, is_alive  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 
@@ -173,6 +173,22 @@ class Both(Engine):
             cell = host.finish("answer", again=host.interrupt)
             self.assertEqual(cell.last["error"]["ename"], "KeyboardInterrupt")
         self.assertEqual(host.run("1").value, "1")
+
+    def test_an_interrupt_while_a_command_starts_leaves_no_process(self):
+        host = self.host()
+        host.run("""import os, signal, subprocess
+started = []
+class Popen(subprocess.Popen):
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        started.append(self.pid)
+        os.kill(os.getpid(), signal.SIGINT)
+subprocess.Popen = Popen""")
+        answer = host.ask("evaluate", variables=[], shells=["sleep 1236"])
+        self.assertEqual(answer["error"]["ename"], "KeyboardInterrupt")
+        process = int(host.run("started[0]").value)
+        self.addCleanup(lambda: is_alive(process) and os.kill(process, 9))
+        self.until(lambda: not is_alive(process))
 
 
 class BuiltIn(Both, unittest.TestCase):

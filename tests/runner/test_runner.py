@@ -74,6 +74,14 @@ class Both(Engine):
         self.assertEqual(cell.of("error")[0]["evalue"], "3")
         self.assertEqual(host.run("1").value, "1")
 
+    def test_a_pool_that_cannot_see_the_functions_of_cells_gets_a_hint(self):
+        host = self.host()
+        host.run("""import concurrent.futures, multiprocessing
+def work(): pass
+pool = concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context('spawn'))""")
+        shown = host.run("pool.submit(work).result()").of("error")[0]["traceback"]
+        self.assertIn("use the `fork` context", shown[-1])
+
     def test_no_frame_of_the_runner_is_shown(self):
         host = self.host()
         host.run("import sys, time, traceback")
@@ -101,9 +109,9 @@ class Both(Engine):
         host = self.host()
         for code in (
             "import time; print('on', flush=True); time.sleep(60)",
-            "print('on')\nwhile True: pass",
-            "import asyncio; print('on')\nawait asyncio.sleep(60)",
-        ):
+            "said = False\nwhile True: said = said or not print('on')",
+            "import asyncio\nawait asyncio.sleep(60, print('on'))",
+        ):  # the line that says it runs is the one that is stopped: between two statements there is no line to show
             host.send(code=code)
             host.wait_output(b"on")
             cell = host.stop()

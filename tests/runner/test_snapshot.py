@@ -238,9 +238,12 @@ class Both(Engine):
             "    time.sleep(0.01)\n"
         )
         for end, ended in (("", None), ("os.kill(os.getpid(), 9)", "SIGKILL"), ("os._exit(3)", "exit code 3"),
-                           ("1 / 0", "ZeroDivisionError")):  # fmt: skip
-            host = self.host()
-            answer = host.ask("snapshot", code=escapes.replace("500", "50") + end)["snapshot"]
+                           ("1 / 0", "ZeroDivisionError"), ("# where nothing confines it", None)):  # fmt: skip
+            host, unprotected = self.host(), end.startswith("#")
+            if unprotected:
+                host.run("import os; os.environ['IPYCODEX_NO_LANDLOCK'] = '1'")
+            code = escapes.replace("500", "50") + end
+            answer = host.ask("snapshot", code=code, unprotected=unprotected)["snapshot"]
             self.assertIn(ended or "", str(answer.get("error")), end)
             left = [int(line.split()[1]) for line in answer["printed"].splitlines()]
             self.assertEqual(len(left), 3, answer)
@@ -289,6 +292,58 @@ class Both(Engine):
             "before = len(ticks)\nwhile len(ticks) <= before + 3: await asyncio.sleep(0.005)\nthread.is_alive()"
         )
         self.assertEqual(cell.value, "True")
+
+    def test_where_the_rules_cannot_be_set_nothing_runs(self):
+        host = self.start()
+        host.run(
+            "from _ipycodex_runner import confine, snapshot\ndef fails(*_): raise OSError('none here')\n"
+            "kept, confine.apply_seccomp, probe = confine.apply_seccomp, fails, confine.probe\n"
+            # A copy that stays is asked when it has ended already.
+            "import select\nfrom _ipycodex_runner import branch\nrun = branch.Branch.run\ndef late(self, request):\n"
+            "    ends = select.poll(); ends.register(self.requests, 0); ends.poll(); return run(self, request)\n"
+            "branch.Branch.run = late"
+        )
+        code = "open(%r, 'w').close(); 7" % os.path.join(self.folder, "made")
+        self.assertEqual(self.look(host, code), "OSError: none here")
+        for request in ({"type": "trial", "cells": [{"code": code}]}, {"type": "branch", "op": "run", "code": code}):
+            host.send(**request)
+            self.assertIn("none here", str(host.finish("answer").last), request)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "made")))
+        host.run("confine.apply_seccomp = kept")
+        self.assertEqual(self.look(host, "x"), ("", "41"))
+        rules = (
+            "[(setattr(confine, 'probe', lambda: (v, None)), snapshot.confine_rules(f))[1] for v in (0, 2, 3, 7) "
+            "for f in (None, 'f')]"
+        )
+        expected = "[(0, ()), (0, ()), (2, ()), (2, ()), (3, ()), (3, ('f',)), (7, ()), (7, ('f',))]"
+        self.assertEqual(" ".join(host.run(rules).value.split()), expected)
+
+    def test_where_no_process_can_be_made_it_says_so_and_leaves_nothing(self):
+        host = self.start()
+        host.run(
+            "import tempfile\nfrom _ipycodex_runner import snapshot\ntempfile.tempdir = folder\n"
+            "def fails(): raise OSError('no more of them')\nkept, snapshot.fork = snapshot.fork, fails"
+        )
+        # But for the handle on the host, which a thread opens at its own time.
+        held = "sum('pidfd' not in os.path.realpath('/proc/self/fd/' + fd) for fd in os.listdir('/proc/self/fd'))"
+        before = host.run(held).value
+        for request in ({"type": "snapshot", "code": "x"}, {"type": "trial", "cells": [{"code": "x"}]}):
+            host.send(**request)
+            told = host.finish("answer").last["snapshot"]
+            if request["type"] == "snapshot":
+                error = {"ename": "OSError", "evalue": "no more of them", "traceback": []}
+                self.assertEqual(told, {"printed": "", "error": error})
+            self.assertIn("no more of them", str(told))
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(host.run(held).value, before)
+        host.run("snapshot.fork = kept")
+        self.assertEqual(self.look(host, "x"), ("", "41"))
+
+    def test_without_a_stream_it_has_one(self):
+        host = self.start()
+        host.run("kept, sys.stdout = sys.stdout, None")
+        self.assertEqual(self.look(host, "print('\xe9'); x"), ("\xe9\n", "41"))
+        host.run("sys.stdout = kept")
 
     def test_without_protection_it_is_asked_for(self):
         host = self.start()

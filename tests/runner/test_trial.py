@@ -1,12 +1,15 @@
 """Dry runs: what cells would do is told, and nothing of it happens; both engines."""
 
+import importlib.util
 import os
+import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Engine  # noqa: E402
+from harness import RUNNER, Engine  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 
@@ -125,6 +128,90 @@ class Trials(Engine):
         self.assertIn("dry run: no report", answer["printed"])
         self.assertEqual((answer["bundle"], answer["parts"]), ({}, []))
         self.assertEqual(host.run("1 + 1").value, "2")
+
+
+class FileAudit(unittest.TestCase):
+    """What a dry run is told of files and programs, from Python's own events."""
+
+    @classmethod
+    def setUpClass(cls):
+        path = os.path.dirname(RUNNER) + "/_ipycodex_runner/file_audit.py"
+        spec = importlib.util.spec_from_file_location("file_audit", path)
+        cls.audit = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(cls.audit)
+        cls.audit.install()
+
+    def setUp(self):
+        folder, before = tempfile.TemporaryDirectory(), os.getcwd()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, before)
+        os.chdir(folder.name)
+        self.folder = os.getcwd()
+
+    def told(self, work):
+        self.audit.current = told = []
+        try:
+            work()
+        except OSError:
+            pass
+        finally:
+            self.audit.current = None
+        return [name.replace(self.folder, "@") for name in told]
+
+    def test_what_changes_files_is_told_by_the_name_that_changes(self):
+        for told, work in (
+            ("@/a", lambda: open("a", "w").close()), ("@/a", lambda: open("a", "r+").close()),
+            ("@/a", lambda: open("a", "ab").close()), ("@/b", lambda: open(b"b", "x").close()),
+            ("@/c", lambda: pathlib.Path("c").touch()), ("@/a", lambda: os.close(os.open("a", os.O_WRONLY))),
+            ("@/a", lambda: os.close(os.open("a", os.O_RDWR))), ("@/a", lambda: os.close(os.open("a", os.O_TRUNC))),
+            ("@/a", lambda: os.close(os.open("a", os.O_CREAT))), ("@/d", lambda: os.rename("c", "d")),
+            ("@/e", lambda: os.link("d", "e")), ("@/f", lambda: os.symlink("e", "f")), ("@/f", lambda: os.remove("f")),
+            ("@/g", lambda: os.mkdir("g")), ("@/g", lambda: os.rmdir("g")), ("@/a", lambda: os.truncate("a", 0)),
+            ("@/none/x", lambda: open("none/x", "w")), ("/usr/x", lambda: open("/usr/../usr/x", "r+")),
+            ("@/devices", lambda: os.mkdir("devices")), ("@/h", lambda: sys.audit("os.mkdir", pathlib.Path("h"), 0, 0)),
+        ):  # fmt: skip
+            self.assertEqual(self.told(work), [told])
+
+    def test_what_changes_none_is_not_told(self):
+        open("a", "w").close()
+        os.mkdir("__pycache__")
+        for work in (
+            lambda: open("a").close(), lambda: os.close(os.open("a", os.O_RDONLY | os.O_CLOEXEC)), os.listdir,
+            lambda: open("__pycache__/x", "w").close(), lambda: open(os.devnull, "w").close(),
+            lambda: open("/proc/self/comm", "r+").close(), lambda: os.truncate(os.open("a", os.O_RDONLY), 0),
+            lambda: os.chdir("."),
+        ):  # fmt: skip
+            self.assertEqual(self.told(work), [])
+
+    def test_programs_are_told_by_their_words(self):
+        many = ["true"] + ["word"] * 30
+        for told, work in (
+            ("true a b", lambda: subprocess.run(["true", "a", b"b"])),
+            ("/bin/sh -c true a", lambda: subprocess.run("true a", shell=True)),
+            (" ".join(many)[:80], lambda: subprocess.run(many)),
+            ("true a", lambda: os.system("true a")),
+            ("/bin/true", lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)),
+        ):
+            self.assertEqual(self.told(work)[:1], ["process: " + told])  # some Pythons tell of a second call beneath it
+        for told, event in (
+            ("", ("os.system", None)),
+            ("x", ("os.system", b"x")),
+            ("y", ("subprocess.Popen", "y", None)),
+            ("z z", ("os.posix_spawn", ["z", "z"])),
+        ):
+            self.assertEqual(self.told(lambda: sys.audit(*event)), ["process: " + told])
+
+    def test_each_is_told_once_and_of_many_the_first(self):
+        names = ["f%d" % n for n in range(self.audit.MOST + 5)]
+        told = self.told(lambda: [os.mkdir(name) or os.rmdir(name) for name in names])
+        self.assertEqual(told, ["@/" + name for name in names[: self.audit.MOST]])
+        self.assertEqual(self.audit.MOST, 100)
+
+    def test_an_event_that_is_none_forbids_nothing(self):
+        for event in (("open",), ("open", "a", "w", "flags"), ("os.remove",), ("os.remove", 5), ("os.system", 5)):
+            self.assertEqual(self.told(lambda: sys.audit(*event)), [], event)
+        sys.audit("open", "a", "w", os.O_WRONLY)
+        self.assertIsNone(self.audit.current)
 
 
 class BuiltIn(Trials, unittest.TestCase):

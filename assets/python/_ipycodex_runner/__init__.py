@@ -11,7 +11,7 @@ from the end of the index. Absent on purpose: slow imports.
 `wire` and `serve` speak the protocol, `cells` and `ipython` are the two engines, everything else is loaded on first
 use; `ipycodex` is what cells import by that name.
 Layers, lowest first: stdlib <- reader <- wire, debug, truncate, record, cell_context, comms, host_watch <- requests,
-loop, terminal, stdin, watchdog, outputs <- dark_figures <- mime <- figures, tracebacks, pandas_display,
+loop, terminal, stdin, watchdog, outputs, expressions <- dark_figures <- mime <- figures, tracebacks, pandas_display,
 cell_environment <- import_hooks, system, syntax, magics, pictures, signatures, live_objects, symbols <-
 static_completion, key_completion <- complete, inspection <- cells / ipython (on kernel, ipython_history,
 ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references, saved_variables, snapshot (on
@@ -24,6 +24,7 @@ import os
 import sys
 
 PACKAGE = "_ipycodex_runner"
+HEAD = 1 << 18  # bytes of the code file that are read at once
 
 
 class Parts:
@@ -122,7 +123,7 @@ class Parts:
             os.replace(draft, self.cache)
             self.index, self.fresh, self.base = index, {}, 8 + len(table)
             with open(self.cache, "rb", 0) as file:
-                self.head = file.read(81920)
+                self.head = file.read(HEAD)
         except OSError:
             try:
                 os.unlink(draft)
@@ -150,7 +151,14 @@ class HookedLoader:
         self.hook(module)
 
 
-def start(folder, cache, magic, stamp, code, index, head, started):
+def start(folder, cache, magic, kept, head, started):
+    source = folder + "/_ipycodex_runner/__init__.py"
+    stat = os.stat(source)
+    stamp, (since, index, code) = (stat.st_mtime_ns, stat.st_size), kept
+    if since not in (None, stamp):  # this is code of an earlier source
+        with open(source, "rb") as file:
+            code = compile(file.read(), "_ipycodex_runner/__init__.py", "exec", 0, True, 0)
+        return exec(code, dict(globals(), given=(folder, cache, magic, (None, {}, code), b"", started)))
     parts = Parts(folder, cache, magic, stamp, code, index, head)
     package = type(sys)(PACKAGE)
     package.__path__ = []

@@ -73,7 +73,7 @@ class Branch:
         while not answer.endswith(b"\n"):
             try:
                 if line:
-                    line = line[os.write(self.requests, line) :]
+                    line = self.write_part(line)
                 self.read_output(answer, printed)
                 if until is not None and monotonic() >= until:
                     return self.end_with_error("it did not react to the interrupt", printed)
@@ -92,6 +92,13 @@ class Branch:
         self.show(b"", printed)
         told["printed"] = snapshot.strip_escapes(printed.text())
         return told
+
+    def write_part(self, line):
+        """Returns what is left to write; nothing when the copy has ended, which may have said why."""
+        try:
+            return line[os.write(self.requests, line) :]
+        except BrokenPipeError:
+            return b""
 
     def read_output(self, answer, printed):
         """Reads output and answer. Raises EOFError when the copy has ended."""
@@ -156,9 +163,15 @@ class Branch:
 
 
 def read_greeting(fd):
-    """The copy's first message, which holds its process id."""
-    data = os.read(fd, 1 << 10)
-    return wire.decode(data.decode("ascii")) if data.endswith(b"\n") else {}
+    """The copy's first message, which holds its process id. What follows it stays in the pipe: a copy that fails early
+    may have said so already."""
+    data = b""
+    while not data.endswith(b"\n"):
+        byte = os.read(fd, 1)
+        if not byte:
+            return {}
+        data += byte
+    return wire.decode(data.decode("ascii"))
 
 
 def serve(requests, result, engine, host, folder):

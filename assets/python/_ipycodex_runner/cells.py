@@ -11,7 +11,7 @@ import builtins
 import os
 import sys
 
-from . import debug, stdlib, wire
+from . import stdlib, wire
 
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
@@ -129,6 +129,8 @@ class Engine:
             self.fail(error)
             return "cancelled"
         except BaseException as error:
+            from . import debug
+
             if not debug.is_quit(error):
                 self.fail(error)
                 return "error"
@@ -202,6 +204,12 @@ class Engine:
         """The code of a one-line expression, None for anything else: most short cells need no syntax tree, whose first
         one is slow."""
         try:
+            if "_ast" not in sys.modules and not self.future_flags:
+                from . import expressions
+
+                code = expressions.read_code(text, filename)
+                if code is not None:
+                    return code
             return compile(text, filename, "eval", TOP_LEVEL_AWAIT | self.future_flags, True)
         except (SyntaxError, ValueError, MemoryError):
             return None

@@ -62,8 +62,8 @@ SIGNALLING = {
     "tkill": (200, 130),
     "rt_sigqueueinfo": (129, 138),
     "rt_tgsigqueueinfo": (297, 240),
-    "pidfd_send_signal": (424, 424),
 }
+BY_HANDLE = {"pidfd_send_signal": (424, 424)}  # 0 and the caller's own number may be handles of others, too
 TRUNCATING = {"truncate": (76, 45), "openat2": (437, 437), "creat": (85, None)}
 OPENING = {"open": ((2, None), 1), "openat": ((257, 56), 2)}  # and the argument that holds the flags
 IOCTLS = (
@@ -204,7 +204,7 @@ def apply_seccomp(version):
     if column == 0:
         step(0x35, 0x40000000, 0, 1)  # the x32 calls
         answer(refuse)
-    for number in numbered(DENIED):
+    for number in numbered(dict(DENIED, **(BY_HANDLE if version < 6 else {}))):
         step(0x15, number, 0, 1)
         answer(refuse)
     def by_argument(number, argument, values, listed, other):

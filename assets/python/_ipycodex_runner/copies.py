@@ -23,7 +23,8 @@ from .stdlib import GenuineModules
 
 DEATH_SIGNAL = 1  # of prctl
 PATIENCE = 5.0  # seconds for a copy to take over
-FIRST_FD = 230  # descriptors from here on
+LIMIT = os.sysconf("SC_OPEN_MAX")  # below 0: none
+FIRST_FD = min(230, LIMIT // 2) if LIMIT > 0 else 230  # descriptors from here on
 TIOCNOTTY = getattr(termios, "TIOCNOTTY", 0x5422)
 ALL = set(_signal.valid_signals()) - {_signal.SIGTERM, _signal.SIGKILL, _signal.SIGSTOP, _signal.SIGCONT}
 
@@ -196,7 +197,7 @@ def hand_over(host, copy, told):
     if kept is not None:
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
     score = set_oom_score("1000")
-    requests.buffer, requests.lines[:] = b"", []
+    requests.buffer, requests.lines[:] = bytearray(), []
     told = None
     while told is None:
         os.kill(os.getpid(), _signal.SIGSTOP)
@@ -232,7 +233,7 @@ def take_over(host, told, baggage):
     frames, requests = host.frames, host.requests
     host.process = frames.pid = os.getpid()
     frames.synced = told["synced"]
-    requests.buffer = told["buffer"].encode("latin-1")
+    requests.buffer = bytearray(told["buffer"], "latin-1")
     requests.lines[:] = [line.encode("latin-1") for line in told["lines"]]
     take_terminal(host)
     if baggage is not None:
@@ -246,7 +247,7 @@ def restart_threads(host):
     if branch is not None and branch.current is not None:
         branch.current.close()
     interrupts = wire.interrupts
-    for fd in (202, 203):
+    for fd in interrupts.wakeup_pipe or ():
         try:
             os.close(fd)
         except OSError:

@@ -22,17 +22,14 @@ def is_own(frame):
     return frame.f_code.co_filename.startswith(OWN)
 
 
-def watch_imports(hooks):
-    """Patches the modules, those not imported yet when they are."""
-    for name, patch in (
-        ("traceback", hide_from_traceback),
-        ("pdb", hide_from_pdb),
-        ("IPython.core.debugger", lambda module: end_with_interrupt(module.Pdb)),
-    ):
-        if name in sys.modules:
-            patch(sys.modules[name])
-        else:
-            hooks[name] = patch
+def hide_from(module):
+    """Patches one of the modules that `import_hooks` names."""
+    if module.__name__ == "traceback":
+        hide_from_traceback(module)
+    elif module.__name__ == "pdb":
+        hide_from_pdb(module)
+    else:
+        end_with_interrupt(module.Pdb)
 
 
 def hide_from_traceback(module):

@@ -18,7 +18,7 @@ CHANGING = {
     "os.link": 1,
     "os.symlink": 1,
 }
-STARTING = {"subprocess.Popen": 0, "os.system": 0, "os.posix_spawn": 0}
+STARTING = ("subprocess.Popen", "os.system", "os.posix_spawn")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 NOT_FILES = ("/dev/", "/proc/")
 installed = False

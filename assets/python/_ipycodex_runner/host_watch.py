@@ -14,8 +14,9 @@ def move_high(fd, number):
     if fd < 100:
         high = wire.duplicate_high(fd, number)
         if high > fd:
-            os.close(fd)
-            fd = high
+            fd, high = high, fd
+        if high != fd:
+            os.close(high)
     os.set_inheritable(fd, False)
     return fd
 
@@ -33,7 +34,7 @@ def start(request_fd):
         from time import sleep
 
         try:
-            parent_fd, patience = move_high(os.pidfd_open(parent), 203), None
+            parent_fd, patience = move_high(os.pidfd_open(parent), 204), None
         except (AttributeError, OSError):
             parent_fd, patience = -1, 10_000  # no pidfd before Python 3.9 and Linux 5.3: poll
         hangup, either = poll(), poll()

@@ -8,7 +8,14 @@ import sys
 
 
 def watch_imports(hooks, pty):
-    hooks_of = {"comm": install_comms, "asyncio": track_cells, "threading": track_cells}
+    hooks_of = {
+        "comm": install_comms,
+        "asyncio": track_cells,
+        "threading": track_cells,
+        "traceback": hide_frames,
+        "pdb": hide_frames,
+        "IPython.core.debugger": hide_frames,
+    }
     if pty:
         hooks_of["pandas"] = fit_pandas
     for name, follow in hooks_of.items():
@@ -28,6 +35,12 @@ def track_cells(module):
     from . import cell_context
 
     cell_context.on_import(module)
+
+
+def hide_frames(module):
+    from . import debug
+
+    debug.hide_from(module)
 
 
 def fit_pandas(pandas):

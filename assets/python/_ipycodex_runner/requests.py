@@ -19,7 +19,7 @@ class Requests:
     def __init__(self, fd):
         self.fd = fd
         self.unparsed = []  # what was read and not yet looked at
-        self.buffer = b""
+        self.buffer = bytearray()  # of a line whose end has not come; grows in place
         self.lines = []
         self.queue = None
         self.lock = RLock()  # held by the thread that reads the pipe

@@ -12,7 +12,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import debug, host_watch, import_hooks, outputs, stdlib, wire
+from . import host_watch, import_hooks, outputs, stdlib, wire
 from .host import NO_PARENT, Host
 from .wire import interrupts
 
@@ -63,7 +63,6 @@ def main(arguments):
 
         cell_environment.set_up_script(module, script, searches)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
-    debug.watch_imports(package.parts.after_import)
     import_hooks.watch_imports(package.parts.after_import, pty)
     stdin.watch_imports(package.parts.after_import)
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
@@ -178,8 +177,11 @@ class Server:
                 break
             except BaseException as error:  # of a signal handler
                 self.raised = error
-                if not self.is_connected():
-                    give_up(CUT_OFF)
+                try:
+                    if not self.is_connected():
+                        give_up(CUT_OFF)
+                except MemoryError:
+                    give_up(NO_WAY_ON)
                 if self.unrecovered >= RECOVERIES:
                     give_up(NO_WAY_ON)
         branch = sys.modules.get(__package__ + ".branch")
@@ -427,6 +429,8 @@ class Server:
             interrupts.user = False
             stdlib.repair_builtins()
             if sys.gettrace() is not None:
+                from . import debug
+
                 debug.end_stepping()
 
     def execute(self, request):

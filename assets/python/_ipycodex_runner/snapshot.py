@@ -197,6 +197,7 @@ def become_copy(work, rules, host, parent, result, output, kept=()):
     """The whole life of the copy; of the interpreter's descriptors it has those in `kept`."""
     try:
         try:
+            host.process = os.getpid()
             os.setsid()
             confine.die_with_parent(parent)
             isolate_streams(host, result, output, kept)
@@ -207,7 +208,6 @@ def become_copy(work, rules, host, parent, result, output, kept=()):
             figures.close_except(set())  # the interpreter's: not to be shown as if this code had drawn them
             wire.interrupts.held = 0
             wire.interrupts.user = True
-            host.process = os.getpid()
             answer = work()
         except BaseException as error:
             answer = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}

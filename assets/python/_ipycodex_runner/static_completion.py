@@ -96,6 +96,25 @@ def find_bound_by_lines(code):
     return names
 
 
+def run_no_code_to_unwrap():
+    """`inspect.unwrap`, by which jedi looks for the source of a value, asks the value's own `__getattr__`."""
+    import inspect
+    from types import SimpleNamespace
+
+    from jedi.inference.compiled import mixed
+
+    def unwrap(value):
+        for _ in range(100):
+            try:
+                value = inspect.getattr_static(value, "__wrapped__")
+            except AttributeError:
+                break
+        return value
+
+    if getattr(mixed, "inspect", None) is inspect:
+        mixed.inspect = SimpleNamespace(**dict(vars(inspect), unwrap=unwrap))
+
+
 class JediRequest:
     """jedi's look at one place, on a thread of its own."""
 
@@ -124,6 +143,7 @@ class JediRequest:
     def complete(self):
         import jedi
 
+        run_no_code_to_unwrap()
         interpreter = jedi.Interpreter(self.code, [self.ns])
         state = interpreter._inference_state
         state.allow_unsafe_executions = state.allow_descriptor_getattr = False
