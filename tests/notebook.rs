@@ -12,3 +12,4 @@ mod reference;
 mod run;
 mod save;
 mod startup;
+pub mod whole_files;

@@ -57,7 +57,7 @@ impl Layout {
                 .unwrap_or(", ")
                 .to_owned(),
             colon: text[first.key.end as usize..first.value.start as usize].to_owned(),
-            ascii: text.is_ascii() && escapes_characters(text),
+            ascii: root.of(text).is_ascii() && escapes_characters(root.of(text)),
         }
     }
 
@@ -209,4 +209,30 @@ fn escapes_characters(text: &str) -> bool {
         };
         backslashes % 2 == 0 && is_character
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_of_characters_are_told_from_others() {
+        for (text, expected) in [
+            (r"\u00e9", true),
+            (r"a\u00e9", true),
+            (r"\u0080", true),
+            (r"\u007f", false),
+            (r"\n", false),
+            (r"\\u00e9", false),
+            (r"\\\u00e9", true),
+            (r"\ud83d\ude00", true),
+            (r"\ud83d \ude00", false),
+            (r"\ude00\ud83d", false),
+            (r"\ud83d\u0041", false),
+            (r"\u0041\u00e9", true),
+            (r"\\u00", false),
+        ] {
+            assert_eq!(escapes_characters(text), expected, "{text}");
+        }
+    }
 }

@@ -322,3 +322,62 @@ fn set_last_source<'a>(
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_parsed_or_refused() {
+        let range = |first, last| LineRange { first, last };
+        for (text, expected) in [
+            ("1", vec![range(1, 1)]),
+            (" 4 ,5-6", vec![range(4, 4), range(5, 6)]),
+            ("3-3,2-", vec![range(3, 3), range(2, usize::MAX)]),
+        ] {
+            assert_eq!(LineRange::parse_list(text), Ok(expected), "{text}");
+        }
+        for (text, wrong) in [("1, 0", "0"), ("0-2", "0-2"), ("3-2", "3-2"), ("1,,2", "")] {
+            let error = TextError::Range(wrong.into());
+            assert_eq!(LineRange::parse_list(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_know_their_lines() {
+        let cells = read_marked("# %% [code]\n\na\n# %% [raw]\n# %% [code] cell:3\nb").unwrap();
+        let lines: Vec<usize> = cells.iter().map(|cell| cell.line).collect();
+        assert_eq!(lines, [1, 4, 5]);
+        let byte_order_mark = read_marked("\u{feff}# %% [code]\nx").unwrap();
+        assert_eq!(byte_order_mark[0].source, "x");
+    }
+
+    #[test]
+    fn headings_of_outputs_have_a_number() {
+        for (source, expected) in [
+            ("# %% [output] cell:12", Some((0, "# %% [output] cell:12"))),
+            (
+                "a\n\n# %% [output] cell:0\nb",
+                Some((2, "# %% [output] cell:0")),
+            ),
+            (
+                "# %% [output] cell:\n# %% [output] cell:1x\n # %% [output] cell:1",
+                None,
+            ),
+        ] {
+            assert_eq!(output_line(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn marks_are_compared_without_their_numbers() {
+        for (line, expected) in [
+            ("# %% [code] cell:12", "# %% [code] cell:"),
+            ("# %% [code]", "# %% [code]"),
+            ("# %%% [code] cell:12", "# %%% [code] cell:12"),
+            ("# %% [sql] cell:12", "# %% [sql] cell:12"),
+        ] {
+            assert_eq!(without_number(line), expected);
+        }
+    }
+}

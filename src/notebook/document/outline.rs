@@ -181,6 +181,8 @@ mod tests {
                 broken[at] = 1;
                 assert!(read_in_pieces(&broken[..], 7).is_none(), "{at}");
             }
+            let cut_off = [text.as_bytes(), b"\xc3"].concat();
+            assert!(read_in_pieces(&cut_off[..], 7).is_none());
         }
         assert!(read_in_pieces(&b"{\"worksheets\": []}"[..], 5).is_none());
     }

@@ -187,11 +187,17 @@ mod tests {
     fn what_stays_is_spelled_as_it_was() {
         for (old, new, expected) in [
             (r"a\u00e9\/b", "aé/bc", r"a\u00e9\/bc"),
+            (r"x\u00e9", "yé", r"y\u00e9"),
+            (r"\u00e9 \u00e9", "è ©", "è ©"),
             (r"\ud800 x", "\u{fffd} y", r"\ud800 y"),
             (r"x\ud800\udc00\udc00y", "z\u{10000}\u{fffd}!", r"z𐀀\udc00!"),
             (r"a\u000ab", "a\nc", r"a\u000ac"),
             ("", "\"\u{1}é", "\\\"\\u0001é"),
             ("é", "è", "è"),
+            (r"\/é\/", "/è/", r"\/è\/"),
+            (r"\/é\/", "/©/", r"\/©\/"),
+            (r"a\ud800b\udc00", "x\u{fffd}y\u{fffd}", r"x\ud800y\udc00"),
+            (r"\ud800a\udc00b", "\u{fffd}x\u{fffd}y", r"\ud800x\udc00y"),
             ("aa", "a", "a"),
         ] {
             assert_eq!(patch(old, new, false), expected, "{old}");

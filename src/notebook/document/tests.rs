@@ -1,10 +1,13 @@
-//! Documents by example: the bytes that an edit changes, marks, refusals. `model.rs` has the random tests.
+//! Documents by example: the bytes that an edit changes, marks, refusals. `model.rs` has the random tests, `drafts.rs`
+//! whole drafts, `reading.rs` what is read.
 
 use serde_json::{Value, json};
 
 use super::*;
 
+mod drafts;
 mod model;
+mod reading;
 
 fn parse(text: &str) -> Document {
     Document::parse(text.to_owned()).unwrap()
@@ -339,6 +342,80 @@ fn actions_say_what_is_out_of_range() {
 }
 
 #[test]
+fn an_edit_says_whether_outputs_are_of_another_text() {
+    let document = parse(SMALL);
+    let (text, new) = ("a = 1\na", "b");
+    for (cell, kind, source, clear, stale) in [
+        (0, None, Some(new), false, true),
+        (0, Some(CellKind::Code), Some(new), false, true),
+        (0, None, Some(new), true, false),
+        (0, Some(CellKind::Raw), Some(new), false, false),
+        (0, Some(CellKind::Raw), None, false, false),
+        (0, None, Some(text), false, false),
+        (1, None, Some(new), false, false),
+    ] {
+        let action = CellAction::Edit {
+            cell,
+            kind,
+            source: source.map(str::to_owned),
+            clear,
+        };
+        let outcome = apply_action(&document, &action).unwrap();
+        assert_eq!(outcome.stale, stale, "{action:?}");
+        let was = document.cell(cell).unwrap();
+        let now = (outcome.kind, outcome.source.as_str());
+        let expected = (kind.or(was.kind()).unwrap(), source.unwrap_or(text));
+        assert_eq!(now, expected, "{action:?}");
+        assert_eq!(outcome.before, Some(was.source()), "{action:?}");
+    }
+    // What has no outputs has none to remove.
+    let clear = CellAction::Edit {
+        cell: 1,
+        kind: None,
+        source: None,
+        clear: true,
+    };
+    assert_eq!(acted(SMALL, &clear).unwrap(), SMALL);
+}
+
+#[test]
+fn summaries_of_actions() {
+    let insert = |cell| CellAction::Insert {
+        cell,
+        kind: CellKind::Raw,
+        source: "x".into(),
+    };
+    let kind = Some(CellKind::Raw);
+    for (action, expected) in [
+        (insert(None), "Inserted raw cell 2 into a: 3 cells."),
+        (insert(Some(2)), "Inserted raw cell 2 into a: 3 cells."),
+        (insert(Some(0)), "Inserted raw cell 0 into a: 3 cells."),
+        (
+            CellAction::Delete { cell: 0 },
+            "Deleted code cell 0 from a: 1 cell.",
+        ),
+        (
+            CellAction::Move { cell: 0, to: 1 },
+            "Moved code cell to 1 in a: 2 cells.",
+        ),
+        (
+            CellAction::Edit {
+                cell: 1,
+                kind,
+                source: None,
+                clear: false,
+            },
+            "Edited raw cell 1 in a: 2 cells.",
+        ),
+    ] {
+        let outcome = apply_action(&parse(SMALL), &action).unwrap();
+        assert_eq!(outcome.summary("a"), expected);
+    }
+    let none = apply_action(&Document::empty(), &CellAction::Delete { cell: 0 });
+    assert_eq!(none, Err(CellActionError::NoCells(0)));
+}
+
+#[test]
 fn old_formats_are_shown_and_not_changed() {
     let text = r#"{"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "heading", "level": 2, "source": "T"},
         {"cell_type": "code", "input": ["a\n", "b"], "outputs": []}]}]}"#;
@@ -415,4 +492,60 @@ fn lines_of_the_file_itself() {
     assert_eq!(part("2-").unwrap(), "b\r\nc");
     assert_eq!(part("3,1").unwrap(), "a\nc");
     assert_eq!(part("4"), Err(TextError::Behind(4, 3)));
+}
+
+#[test]
+fn what_a_document_says_of_itself() {
+    let document = parse(SMALL);
+    assert!(!document.is_empty());
+    assert_eq!(document.format(), (4, Some(5)));
+    let cell = document.cell(1).unwrap();
+    assert_eq!(cell.id().as_deref(), Some("two"));
+    assert!(cell.raw().starts_with(r#"{"cell_type": "markdown""#) && cell.raw().ends_with('}'));
+    let empty = parse(r#"{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}"#);
+    assert!(empty.is_empty());
+    assert_eq!(empty.format(), (4, Some(4)));
+    let error = Document::parse("[]".to_owned()).unwrap_err();
+    assert!(error.sentence("a.ipynb").contains("`a.ipynb`"), "{error}");
+}
+
+#[test]
+fn a_file_that_stays_is_said_to_be_the_same() {
+    let document = parse(SMALL);
+    let same = Draft::unchanged(&document).render(&document).unwrap();
+    assert!(same.is_same());
+    assert_eq!(same.text(), SMALL);
+    let mut draft = Draft::unchanged(&document);
+    draft.cells.pop();
+    assert!(!draft.render(&document).unwrap().is_same());
+}
+
+#[test]
+fn metadata_is_changed_before_and_behind_the_cells() {
+    let before = r#"{"metadata": {"a": 1}, "cells": [], "nbformat": 4, "nbformat_minor": 4}"#;
+    let behind = r#"{"cells": [], "metadata": {"a": 1}, "nbformat": 4, "nbformat_minor": 4}"#;
+    for text in [before, behind] {
+        let document = parse(text);
+        let mut draft = Draft::unchanged(&document);
+        draft.metadata.push(("a".into(), json!(2)));
+        let changed = draft.render(&document).unwrap().text();
+        assert_eq!(changed, text.replace("\"a\": 1", "\"a\": 2"));
+    }
+}
+
+#[test]
+fn marks_in_the_middle_of_a_line_are_text() {
+    let cell = json!([{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": null,
+        "source": "x = 1 # %% [code]\n# %% [code]"}]);
+    let text = json!({"cells": cell, "metadata": {}, "nbformat": 4, "nbformat_minor": 4});
+    let text = text.to_string();
+    let marked = shown(&parse(&text));
+    assert_eq!(
+        marked,
+        "# %% [code] cell:0\nx = 1 # %% [code]\n# %%% [code]\n"
+    );
+    assert_eq!(applied(&text, &marked), text);
+    let error = |text: &str| read_marked(text).unwrap_err();
+    assert_eq!(error("x\r\n# %% [code]\r\n"), TextError::NoMark);
+    assert_eq!(error("# %% [code]\r\nx\r\n"), TextError::LineEnds);
 }

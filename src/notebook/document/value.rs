@@ -52,6 +52,10 @@ mod tests {
                 r#"[NaN, -Infinity, "NaN\"", 1]"#,
                 json!([null, null, "NaN\"", 1]),
             ),
+            (
+                r#"["\"", NaN, "\\", Infinity, {"NaN": "Infinity"}]"#,
+                json!(["\"", null, "\\", null, {"NaN": "Infinity"}]),
+            ),
             (r#""\ud800""#, json!("\u{fffd}")),
         ] {
             assert_eq!(read(raw), expected, "{raw}");

@@ -47,16 +47,19 @@ try {
       return editor && document.activeElement === editor;
     };
     const holds = (typed) => document.querySelector(".jp-CodeCell .cm-content")?.innerText.includes(typed);
-    do {
-      await until(focused);
-      await page.keyboard.sendCharacter(typed);
-    } while (!(await page.evaluate(holds, typed)));
     const saves = (got) => got.request().method() === "PUT" && got.url().includes("/api/contents/") && got.ok();
-    const saved = page.waitForResponse(saves);
-    await page.keyboard.down("Control");
-    await page.keyboard.press("s");
-    await page.keyboard.up("Control");
-    await saved;
+    // A file that is read once more puts what it holds in place of what was typed, also of what was there already.
+    do {
+      do {
+        await until(focused);
+        await page.keyboard.sendCharacter(typed);
+      } while (!(await page.evaluate(holds, typed)));
+      const saved = page.waitForResponse(saves);
+      await page.keyboard.down("Control");
+      await page.keyboard.press("s");
+      await page.keyboard.up("Control");
+      await saved;
+    } while (!(await page.evaluate(holds, typed)));
   }
   const told = await page.evaluate(() => {
     const texts = (which) => [...document.querySelectorAll(which)].map((one) => one.innerText.trim());

@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::properties;
 
-#[derive(Debug, Clone)]
-struct Style {
-    indent: Option<&'static str>,
-    crlf: bool,
-    ascii: bool,
-    mark: bool,
-    newline: bool,
+/// How a file is written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Style {
+    pub(super) indent: Option<&'static str>,
+    pub(super) crlf: bool,
+    pub(super) ascii: bool,
+    pub(super) mark: bool,
+    pub(super) newline: bool,
 }
 
 fn styles() -> impl Strategy<Value = Style> {
@@ -48,7 +49,22 @@ const BEYOND: [(&str, &str); 4] = [
 ];
 
 impl Style {
-    fn write(&self, value: &Value) -> String {
+    /// Checks that `changed`, a file of this style with changes, is as if it had been written at once. A file that
+    /// escapes no character does not say that it would.
+    pub(super) fn check(&self, text: &str, changed: &str) {
+        let plain = Style {
+            ascii: false,
+            ..self.clone()
+        };
+        let style = if plain.write(&value_of(text)) == text {
+            &plain
+        } else {
+            self
+        };
+        assert_eq!(changed, style.write(&value_of(changed)));
+    }
+
+    pub(super) fn write(&self, value: &Value) -> String {
         let mut text = match self.indent {
             None => value.to_string(),
             Some(indent) => {
@@ -90,7 +106,7 @@ impl Style {
 }
 
 /// The value of a file; JSON that `serde_json` does not read becomes its placeholder.
-fn value_of(text: &str) -> Value {
+pub(super) fn value_of(text: &str) -> Value {
     let mut text = text.trim_start_matches('\u{feff}').to_owned();
     for (stands_for, it) in BEYOND {
         text = text.replace(it, stands_for);
@@ -286,6 +302,7 @@ proptest! {
         let list = |document: &Document| document.list().unwrap();
         prop_assert_eq!(&text[..list(&old).start as usize], &changed[..list(&new).start as usize]);
         prop_assert_eq!(&text[list(&old).end as usize..], &changed[list(&new).end as usize..]);
+        style.check(&text, &changed);
     }
 
     #[test]
@@ -328,6 +345,7 @@ proptest! {
             });
         }
         let changed = applied(&text, &(edited.join("\n") + "\n"));
+        style.check(&text, &changed);
         let mut read = without_new_ids(joined(value_of(&changed)), minor);
         for (cell, expected) in read["cells"].as_array_mut().unwrap().iter_mut().zip(&mut model) {
             let (now, then) = (cell["source"].as_str().unwrap(), expected["source"].as_str().unwrap());
