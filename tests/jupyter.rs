@@ -3,6 +3,7 @@
 
 mod cells;
 mod faults;
+pub mod faulty_kernels;
 mod gateway;
 mod gateway_server;
 mod harness;

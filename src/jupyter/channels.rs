@@ -4,19 +4,25 @@
 //! Invariant: a message that is not signed with the key is dropped. Absent on purpose: the heartbeat; the process
 //! that started a kernel sees its end, and a broken connection is reported.
 
-use futures::StreamExt;
+use std::io;
+use std::time::Duration;
+
 use jupyter_protocol::ConnectionInfo;
-use jupyter_zmq_client::{
-    Connection, RawMessage, RuntimeError, create_client_control_connection,
-    create_client_iopub_connection, create_client_shell_connection_with_identity,
-    create_client_stdin_connection_with_identity, peer_identity_for_session,
-};
+use tokio::io::{AsyncWriteExt, BufReader, ReadHalf, WriteHalf, split};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
-use zeromq::{DealerSendHalf, Socket, SocketEvent, SocketRecv};
+use tokio::time::{sleep, timeout};
 
 use super::connection::unique_id;
 use super::message::{Channel, IncomingMessage, OutgoingMessage};
+use super::signing::Signing;
+use super::zmtp::{self, Stream};
 use crate::text::trace::WIRE;
+
+/// Time for a kernel to listen and to greet.
+const OPENS: Duration = Duration::from_secs(30);
+/// Time between two attempts to connect.
+const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub enum ChannelEvent {
@@ -47,58 +53,89 @@ impl ClientChannels {
 pub async fn open_channels(
     info: &ConnectionInfo,
     heard: Sender<ChannelEvent>,
-) -> Result<ClientChannels, RuntimeError> {
-    let session = unique_id();
-    let identity = peer_identity_for_session(&session)?;
-    let mut shell =
-        create_client_shell_connection_with_identity(info, &session, identity.clone()).await?;
-    let control = create_client_control_connection(info, &session).await?;
-    let stdin = create_client_stdin_connection_with_identity(info, &session, identity).await?;
-    let iopub = create_client_iopub_connection(info, "", &session).await?;
-    let mut news = shell.socket.monitor();
-    let gone = heard.clone();
-    tokio::spawn(async move {
-        while let Some(event) = news.next().await {
-            if matches!(event, SocketEvent::Disconnected(_)) {
-                // The receiver may be gone.
-                let _ = gone
-                    .send(ChannelEvent::Lost("the kernel closed it".to_owned()))
-                    .await;
-                return;
-            }
-        }
-    });
-    let (shell, shell_in) = shell.split();
-    let (control, control_in) = control.split();
-    let (stdin, stdin_in) = stdin.split();
-    tokio::spawn(read(shell_in, Channel::Shell, heard.clone()));
-    tokio::spawn(read(control_in, Channel::Control, heard.clone()));
-    tokio::spawn(read(stdin_in, Channel::Stdin, heard.clone()));
-    tokio::spawn(read(iopub, Channel::Iopub, heard.clone()));
+) -> io::Result<ClientChannels> {
+    let opening = async {
+        let session = unique_id();
+        let (mut shell, mut control) = (
+            connect(&info.shell_url()).await,
+            connect(&info.control_url()).await,
+        );
+        let (mut stdin, mut iopub) = (
+            connect(&info.stdin_url()).await,
+            connect(&info.iopub_url()).await,
+        );
+        // One name: a question on stdin goes to whoever sent the cell on shell.
+        zmtp::greet_router(&mut shell, &session).await?;
+        zmtp::greet_router(&mut stdin, &session).await?;
+        zmtp::greet_router(&mut control, "").await?;
+        zmtp::subscribe(&mut iopub).await?;
+        Ok((session, shell, control, stdin, iopub))
+    };
+    let too_late = |_| {
+        let why = format!("no connection within {} s", OPENS.as_secs());
+        io::Error::new(io::ErrorKind::TimedOut, why)
+    };
+    let opened: io::Result<_> = timeout(OPENS, opening).await.map_err(too_late)?;
+    let (session, shell, control, stdin, iopub) = opened?;
+    let signing = Signing::new(&info.key, session);
+    let of = |stream, channel| {
+        let (reads, writes) = split(stream);
+        tokio::spawn(read(reads, signing.clone(), channel, heard.clone()));
+        writes
+    };
+    let shell = of(shell, Channel::Shell);
+    let control = of(control, Channel::Control);
+    let stdin = of(stdin, Channel::Stdin);
+    drop(of(iopub, Channel::Iopub));
     let (out, orders) = unbounded_channel();
-    tokio::spawn(write(shell, control, stdin, orders, heard));
+    tokio::spawn(write([shell, control, stdin], signing, orders, heard));
     Ok(ClientChannels { out })
 }
 
-async fn read<S: SocketRecv>(
-    mut connection: Connection<S>,
+/// Connects to an address once somebody listens there.
+async fn connect(url: &str) -> Box<dyn Stream> {
+    let (scheme, place) = url.split_once("://").unwrap_or_default();
+    loop {
+        let opened: io::Result<Box<dyn Stream>> = match scheme {
+            "ipc" => UnixStream::connect(place).await.map(|it| Box::new(it) as _),
+            _ => {
+                async {
+                    let stream = TcpStream::connect(place.replace("*", "127.0.0.1")).await?;
+                    stream.set_nodelay(true)?;
+                    Ok(Box::new(stream) as _)
+                }
+                .await
+            }
+        };
+        match opened {
+            Ok(stream) => return stream,
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn read(
+    from: ReadHalf<Box<dyn Stream>>,
+    signing: Signing,
     channel: Channel,
     heard: Sender<ChannelEvent>,
 ) {
+    let mut from = BufReader::new(from);
     loop {
-        let message = match connection.socket.recv().await {
+        let message = match zmtp::read_message(&mut from).await {
             Ok(message) => message,
             Err(error) => {
                 // After a broken message the stream's framing is unknown, so the channel is closed as at its end.
-                let _ = heard.send(ChannelEvent::Lost(error.to_string())).await;
+                let why = match error.kind() {
+                    io::ErrorKind::UnexpectedEof => "the kernel closed it".to_owned(),
+                    _ => error.to_string(),
+                };
+                // The receiver may be gone.
+                let _ = heard.send(ChannelEvent::Lost(why)).await;
                 return;
             }
         };
-        let Ok(raw) = RawMessage::from_multipart(message, &connection.mac) else {
-            continue;
-        };
-        let parts = raw.jparts.iter().map(AsRef::as_ref);
-        let Some(message) = IncomingMessage::from_parts(channel, parts) else {
+        let Some((_, message)) = signing.open(channel, message) else {
             continue;
         };
         log::trace!(target: WIRE, "from the kernel: {}", message.label());
@@ -113,20 +150,20 @@ async fn read<S: SocketRecv>(
 }
 
 async fn write(
-    mut shell: Connection<DealerSendHalf>,
-    mut control: Connection<DealerSendHalf>,
-    mut stdin: Connection<DealerSendHalf>,
+    [mut shell, mut control, mut stdin]: [WriteHalf<Box<dyn Stream>>; 3],
+    signing: Signing,
     mut orders: UnboundedReceiver<OutgoingMessage>,
     heard: Sender<ChannelEvent>,
 ) {
     while let Some(message) = orders.recv().await {
         log::trace!(target: WIRE, "to the kernel: {}", message.label());
-        let connection = match message.channel {
+        let to = match message.channel {
             Channel::Control => &mut control,
             Channel::Stdin => &mut stdin,
             Channel::Shell | Channel::Iopub => &mut shell,
         };
-        if let Err(error) = connection.send(message.into_wire()).await {
+        let bytes = zmtp::bytes(&signing.seal(Vec::new(), &message));
+        if let Err(error) = to.write_all(&bytes).await {
             let _ = heard.send(ChannelEvent::Lost(error.to_string())).await;
             return;
         }

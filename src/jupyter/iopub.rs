@@ -7,52 +7,35 @@
 //! queue is empty.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::io::{self, ErrorKind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use jupyter_protocol::ConnectionInfo;
-use jupyter_zmq_client::Connection;
 use serde_json::json;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, WriteHalf, split};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::io::{AsyncWriteExt, WriteHalf, split};
 use tokio::sync::mpsc::{
     Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-use zeromq::{SocketSend, ZmqMessage, ZmqResult};
 
+use super::listener::{GREETING, Listener, PATIENCE};
 use super::message::{Channel, OutgoingMessage};
-use super::zmtp::{self, SubscriberMessage};
+use super::signing::Signing;
+use super::zmtp::{self, Stream, SubscriberMessage};
 
 /// Maximum bytes in a subscriber's queue; a longer message is queued alone.
 const WAITING: usize = 4 << 20;
-/// A subscriber that takes nothing for this long counts as not reading. ZeroMQ takes messages in batches of five
-/// hundred, so a slow subscriber takes nothing for seconds, too.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Time limit of a new connection's greeting.
-const GREETING: Duration = Duration::from_secs(30);
 const NEWS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Published(pub(super) OutgoingMessage);
 
 #[derive(Debug)]
-pub(super) enum Listener {
-    Tcp(TcpListener),
-    Ipc(UnixListener),
-}
-
-#[derive(Debug)]
 pub(super) struct IopubSocket {
     subscribers: HashMap<u64, Subscriber>,
     patience: Duration,
-    /// Id of the one subscriber that gets the next message; `None`: all.
-    only: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -76,40 +59,11 @@ enum SubscriberEvent {
     Disconnected,
 }
 
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
-
-impl Listener {
-    /// Binds the iopub address of the connection file.
-    ///
-    /// # Errors
-    /// The address is not available.
-    pub(super) async fn open(info: &ConnectionInfo) -> io::Result<Self> {
-        let url = info.iopub_url();
-        match url.split_once("://") {
-            Some(("ipc", path)) => UnixListener::bind(path).map(Listener::Ipc),
-            Some((_, address)) => TcpListener::bind(address).await.map(Listener::Tcp),
-            None => Err(ErrorKind::InvalidInput.into()),
-        }
-    }
-
-    async fn next(&self) -> io::Result<Box<dyn Stream>> {
-        Ok(match self {
-            Listener::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                Box::new(stream)
-            }
-            Listener::Ipc(listener) => Box::new(listener.accept().await?.0),
-        })
-    }
-}
-
 /// Publishes until all senders of messages are gone.
 pub(super) async fn publish(
     listener: Listener,
-    mut iopub: Connection<IopubSocket>,
+    mut iopub: IopubSocket,
+    signing: Signing,
     mut messages: Receiver<Published>,
 ) {
     let (tell, mut news) = channel(NEWS);
@@ -118,7 +72,7 @@ pub(super) async fn publish(
         // Subscriptions first: a subscriber gets every message published after its request.
         let (message, only, topic) = tokio::select! {
             biased;
-            Some((who, news)) = news.recv() => match iopub.socket.on_event(who, news) {
+            Some((who, news)) = news.recv() => match iopub.on_event(who, news) {
                 Some(topic) => {
                     let content = json!({ "subscription": String::from_utf8_lossy(&topic) });
                     let welcome = OutgoingMessage::new(Channel::Iopub, "iopub_welcome", content);
@@ -133,11 +87,7 @@ pub(super) async fn publish(
         };
         // Subscriptions are matched against the first frame.
         let front = topic.unwrap_or_else(|| message.msg_type.clone().into_bytes());
-        let mut words = message.into_wire();
-        words.zmq_identities = vec![front.into()];
-        iopub.socket.only = only;
-        // A message that cannot be serialised is dropped.
-        drop(iopub.send(words).await);
+        iopub.send(&signing.seal(vec![front], &message), only).await;
     }
     listener.abort();
 }
@@ -147,7 +97,6 @@ impl Default for IopubSocket {
         IopubSocket {
             subscribers: HashMap::new(),
             patience: PATIENCE,
-            only: None,
         }
     }
 }
@@ -180,36 +129,18 @@ impl IopubSocket {
         }
     }
 
-    async fn send_all(&mut self, message: ZmqMessage) {
-        let Some(front) = message.get(0) else {
-            return;
-        };
-        let bytes = Arc::new(zmtp::bytes(&message));
+    /// Sends to this subscriber, or to all, if they asked for what a message's first part begins with.
+    async fn send(&mut self, message: &[Vec<u8>], only: Option<u64>) {
+        let bytes = Arc::new(zmtp::bytes(message));
         for (who, subscriber) in &mut self.subscribers {
             let wanted = subscriber
                 .topics
                 .iter()
-                .any(|topic| front.starts_with(topic));
-            if wanted && self.only.is_none_or(|only| only == *who) {
+                .any(|topic| message[0].starts_with(topic));
+            if wanted && only.is_none_or(|only| only == *who) {
                 subscriber.take(&bytes, self.patience).await;
             }
         }
-    }
-}
-
-impl SocketSend for IopubSocket {
-    fn send<'a, 'f>(
-        &'a mut self,
-        message: ZmqMessage,
-    ) -> Pin<Box<dyn Future<Output = ZmqResult<()>> + Send + 'f>>
-    where
-        'a: 'f,
-        Self: 'f,
-    {
-        Box::pin(async move {
-            self.send_all(message).await;
-            Ok(())
-        })
     }
 }
 
@@ -243,19 +174,14 @@ impl Subscriber {
 
 async fn accept_subscribers(listener: Listener, tell: Sender<(u64, SubscriberEvent)>) {
     for who in 0.. {
-        match listener.next().await {
-            Ok(stream) => {
-                tokio::spawn(serve(stream, who, tell.clone()));
-            }
-            // Accepting may fail while too many files are open; retry after a pause.
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
+        let stream = listener.next().await;
+        tokio::spawn(serve(stream, who, tell.clone()));
     }
 }
 
 async fn serve(mut stream: Box<dyn Stream>, who: u64, tell: Sender<(u64, SubscriberEvent)>) {
     if !matches!(
-        timeout(GREETING, zmtp::greet(&mut stream)).await,
+        timeout(GREETING, zmtp::greet_subscriber(&mut stream)).await,
         Ok(Ok(()))
     ) {
         return;
@@ -278,7 +204,7 @@ async fn serve(mut stream: Box<dyn Stream>, who: u64, tell: Sender<(u64, Subscri
         {
             return;
         }
-        while let Ok(said) = zmtp::read_message(&mut from).await {
+        while let Ok(said) = zmtp::read_subscription(&mut from).await {
             if tell
                 .send((who, SubscriberEvent::Message(said)))
                 .await
@@ -317,10 +243,13 @@ async fn write(
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future;
     use std::time::Instant;
 
+    use jupyter_protocol::ConnectionInfo;
     use jupyter_protocol::connection_info::Transport;
     use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
     use zeromq::{Socket, SocketRecv, SubSocket};
 
     use super::*;
@@ -338,15 +267,12 @@ mod tests {
 
     fn publishing(listener: Listener) -> Sender<Published> {
         let (published, messages) = channel(1);
-        let iopub = Connection {
-            socket: IopubSocket {
-                patience: SHORT,
-                ..IopubSocket::default()
-            },
-            mac: None,
-            session_id: "s".to_owned(),
+        let iopub = IopubSocket {
+            patience: SHORT,
+            ..IopubSocket::default()
         };
-        tokio::spawn(publish(listener, iopub, messages));
+        let signing = Signing::new("", "s".to_owned());
+        tokio::spawn(publish(listener, iopub, signing, messages));
         published
     }
 
@@ -469,7 +395,7 @@ mod tests {
                 signature_scheme: "hmac-sha256".to_owned(),
                 kernel_name: None,
             };
-            let published = publishing(Listener::open(&info).await.unwrap());
+            let published = publishing(Listener::open(&info.iopub_url()).await.unwrap());
             let mut one = subscriber(&info.iopub_url(), "display").await;
             let mut other = subscriber(&info.iopub_url(), "").await;
             let shown = || {

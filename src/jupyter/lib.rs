@@ -5,9 +5,9 @@
 //!
 //! In: files of this machine, messages of kernels and clients. Out: the same as values; a message with a wrong
 //! signature or that cannot be parsed is dropped. Version 5.5 of the messaging protocol. Names are those of
-//! `jupyter-protocol`; sockets and signatures are from `jupyter-zmq-client`. Incoming messages are read as JSON,
-//! since kernels of all languages omit and add fields freely. Absent on purpose: the meaning of messages, and
-//! starting kernels.
+//! `jupyter-protocol`; sockets are our own (`zmtp`), since those of `zeromq` let one peer harm the others. Incoming
+//! messages are read as JSON, since kernels of all languages omit and add fields freely. Absent on purpose: the
+//! meaning of messages, and starting kernels.
 
 mod channels;
 mod comm;
@@ -15,8 +15,11 @@ mod connection;
 mod gateway;
 mod iopub;
 mod kernelspec;
+mod listener;
 mod message;
+mod router;
 mod server;
+mod signing;
 mod tls;
 mod tls_transport;
 mod websocket;

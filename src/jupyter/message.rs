@@ -4,8 +4,6 @@
 //! name as their parent; an incoming one keeps its header, so that it can be answered. Absent on purpose: typed
 //! contents; kernels omit and add fields freely.
 
-use jupyter_protocol::messaging::UnknownMessage;
-use jupyter_protocol::{Header, JupyterMessage};
 use serde_json::{Map, Value, json};
 
 /// Version of the messaging protocol that is spoken.
@@ -76,8 +74,8 @@ impl OutgoingMessage {
         format!("{} {} {}", self.channel.name(), self.msg_type, self.id)
     }
 
-    /// Returns header, parent header, metadata and content, as a client session of this name sends them.
-    pub(super) fn values(&self, session: &str) -> [Value; 4] {
+    /// Returns header, parent header, metadata and content as JSON, as a session of this name sends them.
+    pub(super) fn texts(&self, session: &str) -> [String; 4] {
         let header = json!({
             "msg_id": self.id,
             "session": session,
@@ -86,25 +84,13 @@ impl OutgoingMessage {
             "msg_type": self.msg_type,
             "version": PROTOCOL,
         });
-        let parent = self.parent.clone().unwrap_or_else(|| json!({}));
-        [header, parent, self.metadata.clone(), self.content.clone()]
-    }
-
-    /// Converts the message to the crate's type. Its typed contents would drop unknown fields, so the content stays
-    /// untyped.
-    pub(super) fn into_wire(self) -> JupyterMessage {
-        let content = UnknownMessage {
-            msg_type: self.msg_type,
-            content: self.content,
-        };
-        let mut message = JupyterMessage::new(content, None);
-        message.header.msg_id = self.id;
-        message.header.username = "ipycodex".into();
-        message.header.version = PROTOCOL.into();
-        let parent = self.parent.map(serde_json::from_value::<Header>);
-        message.parent_header = parent.and_then(Result::ok);
-        let buffers = self.buffers.into_iter().map(Into::into).collect();
-        message.with_metadata(self.metadata).with_buffers(buffers)
+        let parent = self.parent.as_ref().map(Value::to_string);
+        [
+            header.to_string(),
+            parent.unwrap_or_else(|| "{}".to_owned()),
+            self.metadata.to_string(),
+            self.content.to_string(),
+        ]
     }
 }
 

@@ -4,19 +4,18 @@
 //! Invariants: a message that is not signed with the key, or cannot be parsed, is dropped and the next one read;
 //! every request can be answered, since missing header fields are filled in. Absent on purpose: what requests mean.
 
+use std::io;
+
 use jupyter_protocol::ConnectionInfo;
-use jupyter_zmq_client::{
-    Connection, KernelHeartbeatConnection, RawMessage, RouterRecvConnection, RouterSendConnection,
-    RuntimeError, create_kernel_control_connection, create_kernel_heartbeat_connection,
-    create_kernel_shell_connection, create_kernel_stdin_connection,
-};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use zeromq::{SocketRecv, SocketSend};
 
 use super::connection::unique_id;
-use super::iopub::{IopubSocket, Listener, Published, publish};
+use super::iopub::{IopubSocket, Published, publish};
+use super::listener::Listener;
 use super::message::{Channel, IncomingMessage, OutgoingMessage};
+use super::router::{self, Router};
+use super::signing::{Parts, Signing};
 
 /// Maximum number of requests in a queue; further ones stay in the clients' sockets.
 const WAITING: usize = 16_384;
@@ -26,7 +25,7 @@ const UNSENT: usize = 64;
 pub struct ClientRequest {
     pub message: IncomingMessage,
     /// ZeroMQ identities of the client, for the reply.
-    identities: Vec<Vec<u8>>,
+    identities: Parts,
 }
 
 /// Requests by channel, each in its own order.
@@ -49,7 +48,7 @@ pub struct KernelServer {
 
 #[derive(Debug)]
 struct Reply {
-    identities: Vec<Vec<u8>>,
+    identities: Parts,
     message: OutgoingMessage,
 }
 
@@ -57,54 +56,49 @@ struct Reply {
 ///
 /// # Errors
 /// An address is not available.
-pub async fn listen(info: &ConnectionInfo) -> Result<(KernelServer, ClientRequests), RuntimeError> {
-    let session = unique_id();
-    let shell = create_kernel_shell_connection(info, &session).await?;
-    let control = create_kernel_control_connection(info, &session).await?;
-    let stdin = create_kernel_stdin_connection(info, &session).await?;
-    let listener = Listener::open(info).await?;
-    let iopub = Connection {
-        socket: IopubSocket::default(),
-        mac: shell.mac.clone(),
-        session_id: session,
+pub async fn listen(info: &ConnectionInfo) -> io::Result<(KernelServer, ClientRequests)> {
+    let signing = Signing::new(&info.key, unique_id());
+    let (shell, from_shell) = router::serve(Listener::open(&info.shell_url()).await?);
+    let (control, from_control) = router::serve(Listener::open(&info.control_url()).await?);
+    let (stdin, from_stdin) = router::serve(Listener::open(&info.stdin_url()).await?);
+    let (heart, beats) = router::serve(Listener::open(&info.hb_url()).await?);
+    let listener = Listener::open(&info.iopub_url()).await?;
+    let requests = ClientRequests {
+        shell: reader(from_shell, &signing, Channel::Shell),
+        control: reader(from_control, &signing, Channel::Control),
+        stdin: reader(from_stdin, &signing, Channel::Stdin),
     };
-    let heart = create_kernel_heartbeat_connection(info).await?;
-    let (to_shell, from_shell) = shell.split();
-    let (to_control, from_control) = control.split();
-    let (to_stdin, from_stdin) = stdin.split();
     let (replies, unsent) = channel(UNSENT);
     let (published, unpublished) = channel(UNSENT);
-    let requests = ClientRequests {
-        shell: reader(from_shell, Channel::Shell),
-        control: reader(from_control, Channel::Control),
-        stdin: reader(from_stdin, Channel::Stdin),
-    };
-    tokio::spawn(write(to_shell, to_control, to_stdin, unsent));
-    tokio::spawn(publish(listener, iopub, unpublished));
-    tokio::spawn(beat(heart));
+    tokio::spawn(write([shell, control, stdin], signing.clone(), unsent));
+    let iopub = IopubSocket::default();
+    tokio::spawn(publish(listener, iopub, signing, unpublished));
+    tokio::spawn(beat(heart, beats));
     Ok((KernelServer { replies, published }, requests))
 }
 
-fn reader(connection: RouterRecvConnection, channel_of: Channel) -> Receiver<ClientRequest> {
+fn reader(from: Receiver<Parts>, signing: &Signing, of: Channel) -> Receiver<ClientRequest> {
     let (sender, receiver) = channel(WAITING);
-    tokio::spawn(read(connection, channel_of, sender));
+    tokio::spawn(read(from, signing.clone(), of, sender));
     receiver
 }
 
-async fn read(mut connection: RouterRecvConnection, channel: Channel, to: Sender<ClientRequest>) {
-    // The sockets themselves drop peers that break the protocol; an error is the end of the socket.
-    while let Ok(message) = connection.socket.recv().await {
-        let Ok(raw) = RawMessage::from_multipart(message, &connection.mac) else {
+async fn read(
+    mut from: Receiver<Parts>,
+    signing: Signing,
+    channel: Channel,
+    to: Sender<ClientRequest>,
+) {
+    while let Some(parts) = from.recv().await {
+        let Some((identities, message)) = signing.open(channel, parts) else {
             continue;
         };
-        let parts = raw.jparts.iter().map(AsRef::as_ref);
-        let Some(message) = IncomingMessage::from_parts(channel, parts).and_then(answerable) else {
+        let Some(message) = answerable(message) else {
             continue;
         };
-        let identities = raw.zmq_identities.iter().map(|part| part.to_vec());
         let request = ClientRequest {
             message,
-            identities: identities.collect(),
+            identities,
         };
         if to.send(request).await.is_err() {
             return;
@@ -125,9 +119,8 @@ fn answerable(mut message: IncomingMessage) -> Option<IncomingMessage> {
 }
 
 async fn write(
-    mut shell: RouterSendConnection,
-    mut control: RouterSendConnection,
-    mut stdin: RouterSendConnection,
+    [shell, control, stdin]: [Router; 3],
+    signing: Signing,
     mut replies: Receiver<Reply>,
 ) {
     while let Some(Reply {
@@ -135,26 +128,19 @@ async fn write(
         message,
     }) = replies.recv().await
     {
-        let connection = match message.channel {
-            Channel::Control => &mut control,
-            Channel::Stdin => &mut stdin,
-            Channel::Shell | Channel::Iopub => &mut shell,
+        let to = match message.channel {
+            Channel::Control => &control,
+            Channel::Stdin => &stdin,
+            Channel::Shell | Channel::Iopub => &shell,
         };
-        let mut words = message.into_wire();
-        words.zmq_identities = identities.into_iter().map(Into::into).collect();
-        // The client may be gone.
-        drop(connection.send(words).await);
+        to.send(&signing.seal(identities, &message)).await;
     }
 }
 
-async fn beat(heart: KernelHeartbeatConnection) {
-    let mut socket = heart.socket;
-    loop {
-        match socket.recv().await {
-            // The client may be gone before its reply; that is no failure.
-            Ok(message) => drop(socket.send(message).await),
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
-        }
+/// Sends back what comes.
+async fn beat(heart: Router, mut beats: Receiver<Parts>) {
+    while let Some(beat) = beats.recv().await {
+        heart.send(&beat).await;
     }
 }
 

@@ -20,11 +20,9 @@ pub(super) enum Frame {
 
 /// Encodes a message of the client session of this name, in the newer format.
 pub(super) fn v1(message: &OutgoingMessage, session: &str) -> Frame {
-    let values = message
-        .values(session)
-        .map(|value| value.to_string().into_bytes());
+    let texts = message.texts(session);
     let mut parts = vec![message.channel.name().as_bytes()];
-    parts.extend(values.iter().map(Vec::as_slice));
+    parts.extend(texts.iter().map(String::as_bytes));
     parts.extend(message.buffers.iter().map(Vec::as_slice));
     let count = parts.len() + 1;
     let mut at = 8 * (count + 1);
@@ -40,16 +38,11 @@ pub(super) fn v1(message: &OutgoingMessage, session: &str) -> Frame {
 
 /// Encodes a message in the older format.
 pub(super) fn legacy(message: &OutgoingMessage, session: &str) -> Frame {
-    let [header, parent, metadata, content] = message.values(session);
-    let text = json!({
-        "header": header,
-        "parent_header": parent,
-        "metadata": metadata,
-        "content": content,
-        "channel": message.channel.name(),
-        "buffers": [],
-    })
-    .to_string();
+    let [header, parent, metadata, content] = message.texts(session);
+    let channel = message.channel.name();
+    let text = format!(
+        r#"{{"header":{header},"parent_header":{parent},"metadata":{metadata},"content":{content},"#
+    ) + &format!(r#""channel":"{channel}","buffers":[]}}"#);
     if message.buffers.is_empty() {
         return Frame::Text(text);
     }

@@ -5,6 +5,7 @@ Standard library only. The script is a list of turns, each a list of steps:
   {"call": tool, "arguments": {...}}   a tool call; likewise
   {"note": method, "params": {...}}    a notification
   {"text": "..."}                      a piece of the answer
+  {"pieces": ["...", {"until": name}]} an answer, piece by piece; between them, waits for files
   {"until": name}                      waits for this file
 Every turn ends with the text "turn over". An interrupt ends a turn at once.
 """
@@ -66,10 +67,15 @@ class Turn:
                 self.ask("q%s%d" % (self.id, number), "item/tool/call", call)
             elif "note" in step:
                 self.note(step["note"], step["params"])
-            elif "text" in step:
-                item = "t%d" % number
-                self.text(step["text"], item)
-                self.note("item/completed", {"item": {"type": "agentMessage", "id": item, "text": step["text"]}})
+            elif "text" in step or "pieces" in step:
+                item, pieces = "t%d" % number, step.get("pieces") or [step["text"]]
+                for piece in pieces:
+                    if isinstance(piece, dict):
+                        self.play([piece])
+                    else:
+                        self.text(piece, item)
+                pieces = [piece for piece in pieces if isinstance(piece, str)]
+                self.note("item/completed", {"item": {"type": "agentMessage", "id": item, "text": "".join(pieces)}})
             elif "until" in step:
                 while not os.path.exists(step["until"]):
                     time.sleep(0.01)

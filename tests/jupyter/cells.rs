@@ -182,6 +182,15 @@ pub(super) fn tools_references_and_looks(mut harness: Harness) {
         (printed.as_str(), result.unwrap().for_model().as_str()),
         ("seen\n", "101")
     );
+    let failed = harness.ask(RuntimeRequest::Snapshot {
+        code: "type('Odd', (), {'__repr__': lambda self: 1 / 0})()".into(),
+        unprotected: true,
+    });
+    assert!(
+        matches!(&failed, RuntimeReply::Snapshot(Snapshot::Ran { result: Err(error), .. })
+            if error.name == "ZeroDivisionError"),
+        "{failed:?}"
+    );
     harness.ask(RuntimeRequest::SetVariables {
         values: vec![("told".into(), Some("text".into()))],
     });
@@ -286,7 +295,12 @@ fn a_cell_ends_whenever_it_is_interrupted() {
     };
     harness.ready();
     for delay in 0..30 {
-        let id = harness.submit("sum(range(20000))", Stdin::Refuse);
+        // Not stored: an interrupt in IPython's history can leave a lock held (`Event.set`), and the kernel hangs.
+        let cell = Execute {
+            store_history: false,
+            ..Execute::numbered("sum(range(20000))".into(), 7)
+        };
+        let id = harness.runtime().submit(RuntimeRequest::Execute(cell));
         std::thread::sleep(Duration::from_micros(400 * delay));
         harness.calls().interrupt();
         let (_, ending) = harness.told(id);

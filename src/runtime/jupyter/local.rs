@@ -18,14 +18,15 @@ use rustix::process::Signal;
 use serde_json::json;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::kernel::{Kernel, KernelEvent};
 use crate::process::{Child, Group, Leadership, SpawnPlan, StderrTail, spawn};
 use crate::request::apply_environment;
 use crate::{Death, EnvironmentChanges, StartFailure};
 use ipycodex_jupyter::{
-    Channel, ClientChannels, ConnectionInfo, Kernelspec, OutgoingMessage, ReservedPort,
-    check_listening, find_kernelspec, new_connection, open_channels, read, write,
+    Channel, ChannelEvent, ClientChannels, ConnectionInfo, Kernelspec, OutgoingMessage,
+    ReservedPort, check_listening, find_kernelspec, new_connection, open_channels, read, write,
 };
 
 /// Time for a kernel to exit after a `shutdown_request`.
@@ -67,10 +68,12 @@ pub(super) struct LocalKernel {
 }
 
 struct ChildKernel {
+    info: ConnectionInfo,
     group: Group,
     process: u32,
     tail: StderrTail,
-    ended: watch::Receiver<bool>,
+    /// The cause of its end.
+    ended: watch::Receiver<Option<Death>>,
 }
 
 impl LocalKernel {
@@ -84,11 +87,14 @@ impl LocalKernel {
         }
     }
 
-    fn start(
-        &mut self,
-        name: &str,
-        news: &Sender<KernelEvent>,
-    ) -> Result<ConnectionInfo, StartFailure> {
+    fn start(&mut self, name: &str) -> Result<ConnectionInfo, StartFailure> {
+        if let Some(child) = &self.child
+            && child.ended.borrow().is_none()
+            && !child.group.was_killed()
+        {
+            // The connection broke, and the kernel is there: it is connected to again.
+            return Ok(child.info.clone());
+        }
         let failed = |message: String, hint: &str| StartFailure {
             message,
             hint: hint.to_owned(),
@@ -122,7 +128,7 @@ impl LocalKernel {
             )
         });
         let (child, tail) = child?;
-        self.child = Some(watch_exit(child, tail, file, ports, news.clone()));
+        self.child = Some(watch_exit(child, tail, file, ports, info.clone()));
         self.spec = Some(spec);
         Ok(info)
     }
@@ -168,15 +174,15 @@ fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Chi
     Ok((spawn(start)?, StderrTail::new(words, "kernel's words")))
 }
 
-/// Starts a thread that waits for the kernel's end, reports it, and removes the connection file.
+/// Starts a thread that waits for the kernel's end, and removes the connection file.
 fn watch_exit(
     mut child: Child,
     tail: StderrTail,
     file: PathBuf,
     ports: Vec<ReservedPort>,
-    news: Sender<KernelEvent>,
+    info: ConnectionInfo,
 ) -> ChildKernel {
-    let (tell, ended) = watch::channel(false);
+    let (tell, ended) = watch::channel(None);
     let (group, process) = (child.group(), child.id());
     let watched = group.clone();
     let watch = move || {
@@ -187,15 +193,15 @@ fn watch_exit(
         drop(ports);
         // The file may be gone with its folder.
         let _ = std::fs::remove_file(&file);
-        // The waiting task may be gone.
-        let _ = tell.send(true);
-        let _ = news.blocking_send(KernelEvent::Died(death));
+        // Those that wait may be gone.
+        let _ = tell.send(Some(death));
     };
     // Without a thread the end is detected as a broken connection.
     let _ = std::thread::Builder::new()
         .name("kernel's end".into())
         .spawn(watch);
     ChildKernel {
+        info,
         group,
         process,
         tail,
@@ -203,14 +209,28 @@ fn watch_exit(
     }
 }
 
+/// Reports the end of a kernel. Without a thread that waits for it, the end is a broken connection.
+async fn report_end(mut ended: watch::Receiver<Option<Death>>, news: Sender<KernelEvent>) {
+    let death = ended.wait_for(Option::is_some).await;
+    let death = death.ok().and_then(|death| death.clone());
+    if let Some(death) = death {
+        // The receiver may be gone.
+        let _ = news.send(KernelEvent::Died(death)).await;
+    }
+}
+
 impl Kernel for LocalKernel {
     fn begin(&mut self, news: Sender<KernelEvent>) {
         self.channels = Arc::default();
         let info = match self.plan.target.clone() {
-            JupyterTarget::Installed(name) => self.start(&name, &news),
+            JupyterTarget::Installed(name) => self.start(&name),
             JupyterTarget::Running(path) => self.found(&path),
         };
         let channels = Arc::clone(&self.channels);
+        let ended = self.child.as_ref().map(|child| child.ended.clone());
+        if let Some(ended) = ended.clone() {
+            tokio::spawn(report_end(ended, news.clone()));
+        }
         tokio::spawn(async move {
             let info = match info {
                 Ok(info) => info,
@@ -235,6 +255,13 @@ impl Kernel for LocalKernel {
                 return;
             }
             while let Some(heard) = hears.recv().await {
+                if let (ChannelEvent::Lost(_), Some(ended)) = (&heard, &mut ended.clone()) {
+                    // A kernel that ends is reported with its cause.
+                    let end = ended.wait_for(Option::is_some);
+                    if timeout(LEAVES, end).await.is_ok_and(|end| end.is_ok()) {
+                        return;
+                    }
+                }
                 if news.send(KernelEvent::Heard(heard)).await.is_err() {
                     return;
                 }
@@ -319,10 +346,10 @@ impl Kernel for LocalKernel {
                 return;
             };
             // An error means that the thread is gone, and the kernel with it.
-            let left = tokio::time::timeout(LEAVES, child.ended.wait_for(|ended| *ended));
+            let left = timeout(LEAVES, child.ended.wait_for(Option::is_some));
             if left.await.is_err() {
                 child.group.kill();
-                let _ = tokio::time::timeout(LEAVES, child.ended.wait_for(|ended| *ended)).await;
+                let _ = timeout(LEAVES, child.ended.wait_for(Option::is_some)).await;
             }
             self.child = None;
         })

@@ -65,6 +65,8 @@ struct KernelSupervisor {
     liveness: Liveness,
     last_death: LastDeath,
     restarted: bool,
+    /// The process that was ready last, where it is ours: connected to again, it is no new kernel.
+    process: Option<u32>,
 }
 
 /// Starts the runtime, with the capabilities that its kernel is assumed to have until it has identified itself.
@@ -89,6 +91,7 @@ pub(super) fn start(
         liveness: Liveness::default(),
         last_death: LastDeath::default(),
         restarted: false,
+        process: None,
     };
     SupervisedRuntime::start(supervisor, Arc::new(commands), capabilities, None, events)
 }
@@ -260,7 +263,6 @@ impl KernelSupervisor {
         }
         let failure = self.kernel.unanswered();
         self.on_failure(failure);
-        self.kernel.kill();
     }
 
     fn push_events(&mut self, events: Vec<RuntimeEvent>) {
@@ -322,8 +324,6 @@ impl KernelSupervisor {
                 KernelPhase::Starting { .. } => self.on_startup_message(*message),
                 KernelPhase::Absent => {}
             },
-            // A kernel of ours reports its end itself, with its cause.
-            KernelEvent::Heard(ChannelEvent::Lost(_)) if !self.kernel.attached() => {}
             KernelEvent::Heard(ChannelEvent::Lost(why)) | KernelEvent::Lost(why) => {
                 self.on_loss(why)
             }
@@ -350,7 +350,8 @@ impl KernelSupervisor {
     fn on_kernel_message(&mut self, message: IncomingMessage) {
         self.liveness.reached();
         if self.liveness.is_restart(&message) {
-            // Restarted by another client: a new kernel in its place, without any variables.
+            // Restarted by another client, or by itself: a new kernel in its place, without any variables.
+            self.kernel.kill();
             return self.on_death(Death::Reported("somebody has restarted it".to_owned()));
         }
         if let Some(names) = self.liveness.skipped(&message) {
@@ -383,11 +384,13 @@ impl KernelSupervisor {
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = capabilities;
         self.report_wait(None);
+        let process = self.kernel.process();
+        let same = process.is_some() && process == std::mem::replace(&mut self.process, process);
         self.outbox.push(RuntimeEvent::Ready(RuntimeInfo {
             location: self.kernel.place(),
-            process: self.kernel.process(),
+            process,
             milliseconds,
-            restarted: self.restarted,
+            restarted: self.restarted && !same,
             ..who
         }));
         self.phase = KernelPhase::Ready;
@@ -398,6 +401,8 @@ impl KernelSupervisor {
     }
 
     fn on_failure(&mut self, failure: StartFailure) {
+        // One that cannot be used stays nobody's.
+        self.kernel.kill();
         self.report_wait(None);
         self.phase = KernelPhase::Absent;
         self.outbox.push(RuntimeEvent::StartFailed(failure.clone()));
