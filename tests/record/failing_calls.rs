@@ -1,10 +1,10 @@
 //! System calls on the record that fail, in turn: the shell goes on, what was there stays, what is lost is said.
 
-use std::process::Command;
 use std::time::Instant;
 
 use super::*;
 use crate::support::home::{Home, finish};
+use crate::support::strace::{Injection, can_trace, traced, was_injected};
 
 /// Calls that read or write a record, or the files beside it.
 const CALLS: &[&str] = &[
@@ -21,10 +21,7 @@ const CALLS: &[&str] = &[
 
 /// Every call on the record's files fails once, and from some time on: the first, the second, up to `most`.
 pub fn in_turn(most: u32) -> String {
-    let traced = Command::new("strace")
-        .args(["-e", "trace=none", "true"])
-        .output();
-    if !traced.is_ok_and(|ran| ran.status.success()) {
+    if !can_trace() {
         return "skipped: strace cannot be had".into();
     }
     let home = Home::new();
@@ -36,7 +33,7 @@ pub fn in_turn(most: u32) -> String {
         for number in 1..=most {
             let mut reached = false;
             for (error, when) in [("EIO", ""), ("ENOSPC", ""), ("EIO", "+"), ("ENOSPC", "+")] {
-                let injected = format!("inject={call}:error={error}:when={number}{when}");
+                let injected = format!("error={error}:when={number}{when}");
                 let Some(was_said) = one_failure(&home, &old, call, &injected) else {
                     continue;
                 };
@@ -58,29 +55,17 @@ fn one_failure(home: &Home, old: &Path, call: &str, injected: &str) -> Option<bo
     let folder = path.parent().unwrap();
     fs::remove_dir_all(folder).unwrap();
     copy_files(old, folder);
-    let log = home.path().join("calls");
-    let mut arguments = vec![
-        "-f".into(),
-        "--seccomp-bpf".into(),
-        "-qq".into(),
-        "-o".into(),
-    ];
-    arguments.push(log.display().to_string());
-    for part in [&format!("trace={call}"), injected] {
-        arguments.extend(["-e".into(), part.to_owned()]);
-    }
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        arguments.extend(["-P".into(), format!("{}{suffix}", path.display())]);
-    }
-    let program = env!("CARGO_BIN_EXE_ipycodex");
-    arguments.extend([program, "--agent", "demo"].map(String::from));
+    let files = ["", "-wal", "-shm", "-journal"]
+        .map(|suffix| PathBuf::from(format!("{}{suffix}", path.display())));
+    let injection = Injection {
+        call,
+        what: injected,
+        files: &files,
+    };
     let begin = Instant::now();
-    let command = home.foreign(
-        Path::new("/usr/bin/env"),
-        &[&["strace".into()], &arguments[..]].concat(),
-    );
+    let command = traced(home, &injection, &["--agent", "demo"]);
     let ran = finish(command, b"x = 1\nprint('new')\n.new\ny = 2\n");
-    if !fs::read_to_string(&log).unwrap().contains("(INJECTED)") {
+    if !was_injected(home) {
         return None;
     }
     assert!(begin.elapsed().as_secs() < 40, "{injected}: {ran:?}");
@@ -98,11 +83,25 @@ fn one_failure(home: &Home, old: &Path, call: &str, injected: &str) -> Option<bo
     let kept = "SELECT count(*) FROM history WHERE session = 1 AND source LIKE '%old%'";
     assert_eq!(text(&path, kept), "3", "{injected}: {ran:?}");
     let new = "SELECT (SELECT count(*) FROM history WHERE session > 1) || ' ' || (SELECT count(*) FROM ai_prompts)";
-    assert!(
-        text(&path, new) == "4 2" || ran.stderr.contains("history"),
-        "{injected}: lost, and not told of: {ran:?}"
-    );
-    Some(!ran.stderr.is_empty())
+    let is_whole = text(&path, new) == "4 2";
+    let said: Vec<&str> = ran.stderr.lines().collect();
+    let shown = path.display();
+    let delays = [
+        format!(
+            "history cannot be written to `{shown}` for now: it is kept in memory and written later: "
+        ),
+        format!("history is not being saved: no room for `{shown}`"),
+    ];
+    let lost = format!(" entries could not be written to `{shown}` and are lost");
+    let is_delayed = |line: &str| delays.iter().any(|delay| line.starts_with(delay));
+    let fits = match said.as_slice() {
+        [] => is_whole,
+        [delay, .., "history is being saved again"] => is_whole && is_delayed(delay),
+        [delay, .., last] => !is_whole && is_delayed(delay) && last.ends_with(&lost),
+        [_] => false,
+    };
+    assert!(fits, "{call}, {injected}: all there: {is_whole}: {ran:?}");
+    Some(!said.is_empty())
 }
 
 fn copy_files(from: &Path, to: &Path) {

@@ -7,12 +7,7 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::support::home::{Home, Ran, finish};
-
-/// Says loudly that a test could not be done here; CI skips nothing.
-fn skipped(why: &str) {
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
-    eprintln!("SKIPPED: {why}");
-}
+use crate::support::strace::skipped;
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -1,9 +1,13 @@
 //! Another program holds the file, or another process the same session: nothing blocks, nothing is written over.
 
+use std::time::{Duration, Instant};
+
 use rusqlite::Connection;
 
 use super::*;
-use crate::support::home::Home;
+use crate::repl::shell::Shell;
+use crate::support::home::{Home, PATIENCE};
+use crate::support::random::Random;
 
 /// A file with two cells of session 1, held by somebody else until `ROLLBACK`.
 fn held() -> (tempfile::TempDir, PathBuf, Connection) {
@@ -231,5 +235,155 @@ fn a_short_run_tells_what_a_lock_kept_out() {
             ran.stderr.contains("could not be written") && ran.stderr.contains("are lost"),
             "{ran:?}"
         );
+    }
+}
+
+/// Eight processes write into one record at the same time.
+pub fn eight_writers(cells: u32) -> String {
+    const WRITERS: u32 = 8;
+    let home = Home::new();
+    let inputs = |writer: u32| -> Vec<String> {
+        let number = 1..=cells;
+        number
+            .map(|number| format!("print('{writer} ' + '{number}')"))
+            .collect()
+    };
+    let runs: Vec<_> = std::thread::scope(|scope| {
+        let run = |writer| home.run::<&str>(&[], inputs(writer).join("\n"));
+        let writers = (0..WRITERS).map(|writer| scope.spawn(move || run(writer)));
+        let writers: Vec<_> = writers.collect();
+        writers.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let (path, mut waited) = (home.history(), 0);
+    let rows = |session: i64| -> Vec<(u32, String, String)> {
+        let db = Connection::open(&path).unwrap();
+        let select =
+            "SELECT line, source, output FROM history JOIN output_history USING (session, line)
+             WHERE session = ?1 ORDER BY line";
+        let mut rows = db.prepare(select).unwrap();
+        let rows = rows.query_map([session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        rows.unwrap().map(Result::unwrap).collect()
+    };
+    let mut recorded: Vec<_> = (1..=i64::from(WRITERS)).map(rows).collect();
+    recorded.sort();
+    for (writer, ran) in (0..).zip(&runs) {
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        let mut said = ran.stderr.lines();
+        let is_waiting =
+            |line: &str| line.contains("is locked by another program") || line == AGAIN;
+        assert!(said.all(is_waiting), "{ran:?}");
+        waited += u32::from(!ran.stderr.is_empty());
+        let mut typed: Vec<_> = (1..)
+            .zip(inputs(writer))
+            .map(|(line, source)| (line, source, format!("{writer} {line}")))
+            .collect();
+        typed.sort_by_key(|(line, ..)| *line);
+        let found = recorded
+            .iter()
+            .find(|rows| rows[0].2.starts_with(&format!("{writer} ")));
+        assert!(found == Some(&typed), "writer {writer}: {found:?}");
+    }
+    assert_eq!(text(&path, "PRAGMA integrity_check"), "ok");
+    let all = text(
+        &path,
+        "SELECT count(*) || ' ' || count(DISTINCT session) FROM history",
+    );
+    assert_eq!(all, format!("{} {WRITERS}", WRITERS * cells));
+    format!(
+        "{} cells of {WRITERS} processes, each in order; {waited} told of a wait",
+        WRITERS * cells
+    )
+}
+
+const AGAIN: &str = "history is being saved again";
+
+/// How late a key may be seen.
+const LATE: Duration = Duration::from_millis(50);
+
+/// Somebody types while another program holds the record for so many seconds.
+pub fn typing_under_a_lock(seconds: u32) -> String {
+    let shell = Shell::new();
+    shell.cell(1, "x = 1");
+    shell.cell(2, ".first");
+    assert_eq!(shell.inputs(2).len(), 2);
+    let mut typist = Typist {
+        shell,
+        number: 3,
+        random: Random::new(20),
+    };
+    let span = Duration::from_secs(u64::from(seconds));
+    // The machine may be busy with something else.
+    let before = typist.type_for(span / 4);
+    let lock = Connection::open(typist.shell.home.history()).unwrap();
+    lock.busy_timeout(PATIENCE).unwrap();
+    lock.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let during = typist.type_for(span);
+    lock.execute_batch("ROLLBACK").unwrap();
+    let behind = typist.type_for(span / 4);
+    let Typist { shell, number, .. } = typist;
+    let typed = number - 1;
+    assert_eq!(shell.inputs(typed as usize).len(), typed as usize);
+    assert_eq!(shell.leave(), 0);
+    let whole = "SELECT count(*) || ' ' || max(line) || ' ' || (SELECT count(*) FROM ai_prompts) FROM history";
+    let path = shell.home.history();
+    assert_eq!(
+        text(&path, whole),
+        format!("{typed} {typed} {}", typed / 5 + 1)
+    );
+    let judged = span >= PATIENCE;
+    let worst = before.worst.max(behind.worst);
+    assert!(
+        !judged || during.worst <= LATE || during.worst <= worst * 2,
+        "a key was seen after {:?}, without the lock after {worst:?} at most",
+        during.worst
+    );
+    format!(
+        "{} keys, the latest seen after {:.1} ms ({:.1} ms without a lock); all {typed} inputs recorded afterwards",
+        during.keys,
+        during.worst.as_secs_f64() * 1e3,
+        worst.as_secs_f64() * 1e3,
+    )
+}
+
+struct Typist {
+    shell: Shell,
+    number: u32,
+    random: Random,
+}
+
+#[derive(Default)]
+struct Echoes {
+    keys: u32,
+    worst: Duration,
+}
+
+impl Typist {
+    /// Types cells, and every fifth input a prompt, key by key.
+    fn type_for(&mut self, span: Duration) -> Echoes {
+        let mut echoes = Echoes::default();
+        let begin = Instant::now();
+        while begin.elapsed() < span {
+            self.shell.at(self.number);
+            let word: String = (0..12)
+                .map(|_| *self.random.pick(&['k', 'e', 'y', 's']))
+                .collect();
+            let input = match self.number % 5 {
+                0 => format!(".{word}"),
+                _ => format!("{word} = '{word}'"),
+            };
+            let mut typed = String::new();
+            for key in input.chars() {
+                typed.push(key);
+                let sent = Instant::now();
+                self.shell.pty.send(&key.to_string());
+                self.shell.at_with(self.number, &typed);
+                echoes.worst = echoes.worst.max(sent.elapsed());
+                echoes.keys += 1;
+            }
+            self.shell.pty.send("\r");
+            self.number += 1;
+        }
+        self.shell.at(self.number);
+        echoes
     }
 }

@@ -445,4 +445,37 @@ mod tests {
         );
         assert_eq!(archive.preview(99).unwrap(), SessionPreview::default());
     }
+
+    #[test]
+    fn the_health_of_a_record_is_its_size_its_sessions_and_its_faults() {
+        let (directory, mut archive, _db) = archive(1, 0);
+        let path = directory.path().join("history.sqlite");
+        let expected = RecordHealth {
+            bytes: std::fs::metadata(&path).unwrap().len(),
+            sessions: 2,
+            schema: 6,
+            faults: Vec::new(),
+        };
+        assert_eq!(archive.health().unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_no_record_is_named_by_its_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.sqlite");
+        let open = || Archive::open(&path, directory.path()).map(|archive| archive.is_some());
+        assert!(!open().unwrap());
+        std::fs::write(&path, "x").unwrap();
+        assert!(
+            open()
+                .unwrap_err()
+                .message
+                .contains("is not a history file")
+        );
+        std::fs::write(&path, "no database at all").unwrap();
+        assert!(open().is_err());
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        assert!(open().unwrap_err().message.contains("cannot be read"));
+    }
 }

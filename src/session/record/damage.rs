@@ -144,3 +144,41 @@ pub(super) fn free_sibling(path: &Path, word: &str) -> PathBuf {
         .find(|candidate| !candidate.exists())
         .expect("some name is free")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_damaged_by_what_can_be_read_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.sqlite");
+        assert!(!is_damaged(&path), "it is missing");
+        let sound = {
+            let db = Connection::open(&path).unwrap();
+            db.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))")
+                .unwrap();
+            drop(db);
+            fs::read(&path).unwrap()
+        };
+        let mut torn = sound.clone();
+        torn[4096..20_000].fill(0xff);
+        for (bytes, header, damaged) in [
+            (&[][..], true, false),
+            (b"SQLite format 3", false, true),
+            (b"not a database, by any means", false, true),
+            (&sound[..], true, false),
+            (&torn[..], true, true),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            let file = fs::File::open(&path).unwrap();
+            assert_eq!(
+                has_sqlite_header(&file).unwrap(),
+                header,
+                "{} bytes",
+                bytes.len()
+            );
+            assert_eq!(is_damaged(&path), damaged, "{} bytes", bytes.len());
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
+use super::network::NumberedWrites;
 use super::pending::PendingWrite;
 use super::request::RecordWrite;
 use super::row_map::RowMap;
@@ -13,10 +14,11 @@ use super::{answer_parts, decisions, pictures, turns, usage};
 use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry, ShellEntry};
 use crate::input::shell_cell;
 
-/// Writes changes of `session`, all or none.
+/// Writes changes of `session`, all or none; where machines share the file, with the number of this write.
 pub(super) fn write<'a>(
     db: &mut Connection,
     session: i64,
+    number: Option<&NumberedWrites>,
     rows: &mut RowMap,
     entries: impl Iterator<Item = &'a PendingWrite> + Clone,
 ) -> rusqlite::Result<()> {
@@ -32,6 +34,9 @@ pub(super) fn write<'a>(
         let mut next = rows.clone();
         for entry in entries {
             apply(&change, session, &mut next, entry)?;
+        }
+        if let Some(number) = number {
+            number.leave(&change)?;
         }
         change.commit()?;
         *rows = next;
@@ -353,4 +358,98 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Re
         }
     }
     dialog.cells.sort_by_key(|cell| cell.line);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_are_seconds_since_1970() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(seconds(at(0)), Some(0));
+        assert_eq!(seconds(at(7) + Duration::from_millis(900)), Some(7));
+        assert_eq!(
+            seconds(SystemTime::UNIX_EPOCH - Duration::from_secs(1)),
+            None
+        );
+    }
+
+    #[test]
+    fn what_waits_to_be_written_is_part_of_the_dialog() {
+        let input = |line, shell: Option<&str>| RecordWrite::Input {
+            line,
+            source: format!("code {line}"),
+            raw: format!("raw {line}"),
+            shell: shell.map(str::to_owned),
+            at: SystemTime::UNIX_EPOCH,
+        };
+        let output = |line, text: &str, state| RecordWrite::Output {
+            line,
+            text: text.to_owned(),
+            bundles: Vec::new(),
+            layout: String::new(),
+            state,
+            execution_ms: 0,
+        };
+        let finish = |key, outcome| RecordWrite::FinishTurn {
+            key: TurnKey(key),
+            outcome,
+            response: format!("answer {key}"),
+            usage: None,
+        };
+        let begin = |key, line| RecordWrite::BeginTurn {
+            key: TurnKey(key),
+            start: Box::new(PromptStart::new(line, 1, "p")),
+        };
+        let waiting = [
+            input(9, None),
+            input(1, None),
+            input(2, Some("ls")),
+            output(1, "1", CellStatus::Complete),
+            output(9, "", CellStatus::Failed),
+            output(7, "of nobody", CellStatus::Failed),
+            RecordWrite::ShellExit { line: 2, exit: 3 },
+            RecordWrite::InAnswer { line: 9, prompt: 4 },
+            begin(4, 4),
+            begin(5, 5),
+            begin(6, 6),
+            begin(8, 8),
+            finish(4, RecordedOutcome::Complete),
+            finish(5, RecordedOutcome::Failed),
+            finish(6, RecordedOutcome::Interrupted),
+        ];
+        let mut dialog = Dialog::default();
+        overlay(&mut dialog, &mut waiting.iter());
+        let cells: Vec<_> = dialog
+            .cells
+            .iter()
+            .map(|cell| {
+                (
+                    cell.line,
+                    &*cell.source,
+                    cell.output.as_deref(),
+                    cell.failed,
+                    cell.in_answer_of,
+                )
+            })
+            .collect();
+        let expected = [
+            (1, "raw 1", Some("1"), false, None),
+            (2, "raw 2", None, false, None),
+            (9, "raw 9", None, true, Some(4)),
+        ];
+        assert_eq!(cells, expected);
+        let shell = dialog.cells[1].shell.as_ref().unwrap();
+        assert_eq!((shell.command.as_str(), shell.exit), ("ls", Some(3)));
+        let prompts = dialog.prompts.iter();
+        let prompts: Vec<_> = prompts
+            .map(|prompt| (prompt.line, &*prompt.response, prompt.complete))
+            .collect();
+        assert_eq!(prompts, [(4, "answer 4", true), (6, "answer 6", false)]);
+        overlay(&mut dialog, &mut [RecordWrite::Reset].iter());
+        assert_eq!((dialog.prompts.len(), dialog.reset_line), (0, 9));
+    }
 }

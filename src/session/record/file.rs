@@ -17,6 +17,7 @@ use super::damage::{
     cannot_open, damage_report, free_sibling, has_sqlite_header, is_damaged, not_a_database,
     set_aside, unreadable,
 };
+use super::network;
 use super::read_only::{ReadConnection, keep_query_plans};
 use super::schema::{self, MigrationOutcome, RecordKind};
 use super::sqlite_error::{is_corrupt, is_locked};
@@ -148,13 +149,10 @@ fn io_error(path: &Path, error: io::Error) -> OpenError {
         _ if is_passing(&error) => {
             return OpenError::Retry(delay_report(path, &unreadable()));
         }
-        _ => Report::failure(format!("cannot use `{}`", path.display())),
-    };
-    OpenError::Unusable(
-        report
-            .because(error)
+        _ => Report::failure(format!("cannot use `{}`", path.display()))
             .hint("name another file with --hist-file"),
-    )
+    };
+    OpenError::Unusable(report.because(error))
 }
 
 /// True for an error of the device, or of what this process and the system can hold at the moment.
@@ -249,7 +247,11 @@ pub(super) fn connect(
     }
     keep_query_plans(&db)?;
     db.busy_timeout(patience)?;
-    let journal = if on_network(path) { "DELETE" } else { "WAL" };
+    let journal = if network::is_shared(path) {
+        "DELETE"
+    } else {
+        "WAL"
+    };
     // Read before any change: a foreign or newer file keeps even its journal mode.
     let _: i64 = db.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
     let schema = schema::migrate(&mut db, |db| {
@@ -267,29 +269,158 @@ pub(super) fn connect(
     Ok((db, schema))
 }
 
-/// WAL needs shared memory, which network file systems lack.
-fn on_network(path: &Path) -> bool {
-    const NFS: i64 = 0x6969;
-    const CIFS: i64 = 0xFF53_4D42;
-    const SMB2: i64 = 0xFE53_4D42;
-    #[cfg(target_os = "linux")]
-    {
-        rustix::fs::statfs(path).is_ok_and(|found| {
-            #[allow(clippy::unnecessary_cast)] // the type differs between architectures
-            let kind = found.f_type as i64 & 0xFFFF_FFFF;
-            [NFS, CIFS, SMB2].contains(&kind)
-        })
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (path, NFS, CIFS, SMB2);
-        false
-    }
-}
-
 /// Device and inode of the file at `path`, to notice that it was deleted or replaced.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path)
         .ok()
         .map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    fn opening(path: &Path, named: bool) -> RecordOptions {
+        RecordOptions {
+            path: path.to_owned(),
+            record: true,
+            named,
+            leave_log: false,
+        }
+    }
+
+    /// The kind of the error, and its message.
+    fn fault(error: OpenError) -> (&'static str, String) {
+        match error {
+            OpenError::Locked(report) => ("locked", report.message),
+            OpenError::Retry(report) => ("retry", report.message),
+            OpenError::Unusable(report) => ("unusable", report.message),
+        }
+    }
+
+    #[test]
+    fn errors_of_the_system_pass_or_stay() {
+        for (error, kind, message) in [
+            (Errno::NOSPC, "retry", "no room for `x`"),
+            (Errno::IO, "retry", "cannot be written to `x` for now"),
+            (Errno::MFILE, "retry", "cannot be written to `x` for now"),
+            (Errno::ACCESS, "unusable", "`x` cannot be written"),
+            (Errno::ROFS, "unusable", "`x` cannot be written"),
+            (Errno::NOTDIR, "unusable", "cannot use `x`"),
+        ] {
+            let (found, said) = fault(io_error(Path::new("x"), error.into()));
+            assert_eq!(found, kind, "{error}");
+            assert!(said.contains(message), "{error}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_locked_file_is_no_damaged_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let new = |_: &Path| {};
+        let record = |path: &Path| {
+            fs::write(path, "").unwrap();
+            let db = connect(path, Duration::ZERO).unwrap().0;
+            db.pragma_update(None, "journal_mode", "DELETE").unwrap();
+        };
+        let write = "INSERT INTO sessions (remark) VALUES ('x')";
+        for (number, make, change) in [
+            (0, &new as &dyn Fn(&Path), ""),
+            (1, &record, ""),
+            (2, &record, write),
+        ] {
+            for named in [false, true] {
+                let path = directory.path().join(format!("{number}{named}.sqlite"));
+                make(&path);
+                let lock = Connection::open(&path).unwrap();
+                lock.execute_batch(&format!("BEGIN EXCLUSIVE; {change}"))
+                    .unwrap();
+                let before = fs::read_dir(directory.path()).unwrap().count();
+                let mut said = Vec::new();
+                let opened = open(&opening(&path, named), Duration::ZERO, &mut |report| {
+                    said.push(report)
+                });
+                assert_eq!(opened.map_err(fault).unwrap_err().0, "locked", "{number}");
+                assert_eq!(said.len(), 0, "{number}");
+                lock.execute_batch("ROLLBACK").unwrap();
+                assert!(
+                    fs::read_dir(directory.path()).unwrap().count() <= before,
+                    "{number}"
+                );
+                assert!(
+                    open(&opening(&path, named), Duration::ZERO, &mut |_| ()).is_ok(),
+                    "{number}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_identity() {
+        let directory = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| directory.path().join(name));
+        assert_eq!(identity(&one), None);
+        fs::write(&one, "").unwrap();
+        fs::write(&other, "").unwrap();
+        assert!(identity(&one).is_some() && identity(&one) == identity(&one));
+        assert_ne!(identity(&one), identity(&other));
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    fn record() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("history.sqlite");
+        drop(open(&opening(&path, false), PATIENCE, &mut |report| {
+            panic!("{report}")
+        }));
+        (folder, path)
+    }
+
+    #[test]
+    fn a_file_that_opens_for_reading_only_is_opened_again_later() {
+        let (_folder, path) = record();
+        // As where the file cannot be opened for writing at this moment.
+        let for_reading = PathBuf::from(format!("file:{}?mode=ro", path.display()));
+        let opened = Connection::open(&for_reading).unwrap();
+        assert!(opened.is_readonly(MAIN_DB).unwrap());
+        let error = connect(&for_reading, PATIENCE).unwrap_err();
+        assert_eq!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen));
+        assert!(matches!(
+            sqlite_open_error(&path, &error),
+            OpenError::Retry(_)
+        ));
+        assert!(connect(&path, PATIENCE).is_ok());
+    }
+
+    #[test]
+    fn only_what_was_read_and_is_damaged_is_set_aside() {
+        let (folder, path) = record();
+        let begin = |path: &Path| {
+            let mut said = Vec::new();
+            let opened = replace_corrupt(path, &not_a_database(), PATIENCE, &mut |report| {
+                said.push(report.to_string());
+            });
+            (opened, said.concat())
+        };
+        // A read of a sound record failed.
+        let bytes = fs::read(&path).unwrap();
+        let (opened, said) = begin(&path);
+        assert!(matches!(opened, Err(OpenError::Retry(_))), "{said}");
+        assert_eq!((fs::read(&path).unwrap(), said.as_str()), (bytes, ""));
+        // What cannot be read at all.
+        let folder_in_its_place = folder.path().join("folder");
+        fs::create_dir(&folder_in_its_place).unwrap();
+        let (opened, said) = begin(&folder_in_its_place);
+        assert!(matches!(opened, Err(OpenError::Retry(_))), "{said}");
+        assert!(folder_in_its_place.is_dir());
+        // Damage.
+        fs::write(&path, "no record").unwrap();
+        let (opened, said) = begin(&path);
+        assert!(opened.is_ok() && said.contains("was damaged"), "{said}");
+    }
 }

@@ -273,3 +273,99 @@ fn block_text(db: &Connection, block: i64) -> rusqlite::Result<String> {
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    fn record(rows: u32) -> Connection {
+        let db = file::open_in_memory();
+        db.execute_batch(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
+                 INSERT INTO history SELECT 1, i, '', 'row ' || i || '.' FROM n;
+             INSERT INTO sessions (session, remark) VALUES (1, '/here')"
+        ))
+        .unwrap();
+        db
+    }
+
+    #[test]
+    fn full_blocks_are_indexed_but_for_the_newest() {
+        for (rows, indexed) in [(766, 0), (767, 1), (768, 1), (1_023, 2), (1_535, 4)] {
+            let mut db = record(rows);
+            let mut more = true;
+            while std::mem::take(&mut more) {
+                more = index_next(&mut db).unwrap();
+            }
+            assert_eq!(IndexProgress::read(&db).unwrap().blocks, indexed, "{rows}");
+        }
+    }
+
+    #[test]
+    fn a_block_holds_its_own_rows_alone() {
+        let mut db = record(1_535);
+        while index_next(&mut db).unwrap() {}
+        let newest = |directory: Option<&str>, text: &str| {
+            let mut blocks = candidate_blocks(&db, 1_535, directory, text).unwrap();
+            assert_eq!(
+                blocks.split_off(blocks.len() - 2),
+                [4, 5],
+                "those that are not indexed"
+            );
+            blocks
+        };
+        for (row, block) in [(255, 0), (256, 1), (257, 1), (511, 1), (512, 2), (1_023, 3)] {
+            assert_eq!(newest(None, &format!(" {row}.")), [block], "row {row}");
+        }
+        assert_eq!(newest(Some("/here"), " 256."), [1]);
+        assert_eq!(newest(Some("/else"), " 256."), [] as [i64; 0]);
+        assert_eq!(newest(Some("/here"), ""), [0, 1, 2, 3]);
+        assert_eq!(newest(None, "1."), [0, 1, 2, 3], "too short for the index");
+        clear(&db).unwrap();
+        assert_eq!(IndexProgress::read(&db).unwrap(), IndexProgress::default());
+    }
+
+    #[test]
+    fn sessions_of_a_text_are_named_where_the_index_can_say() {
+        let mut db = record(1_535);
+        db.execute_batch(
+            "UPDATE history SET session = line;
+             UPDATE history SET source_raw = char(8490) || 'elvin ÖS' WHERE line = 9",
+        )
+        .unwrap();
+        let find = |db: &Connection, text: &str| {
+            let mark = IndexProgress::read(db).unwrap();
+            candidate_sessions(db, mark, &Needle::new(text)).unwrap()
+        };
+        assert_eq!(find(&db, "row 300."), None, "nothing is indexed");
+        while index_next(&mut db).unwrap() {}
+        let some = |text: &str, there: i64, not_there: i64| {
+            let found = find(&db, text).unwrap();
+            let of_end = found.contains(&1_024) && found.contains(&1_535);
+            assert!(
+                found.contains(&there) && !found.contains(&not_there) && of_end,
+                "{text}"
+            );
+        };
+        some("row 300.", 300, 200);
+        some("row 300.", 511, 512);
+        // `k` and `i` may be those of other letters.
+        some("kelvin ös", 9, 300);
+        assert_eq!(find(&db, "kiö"), None, "no trigram is certain");
+    }
+
+    #[test]
+    fn the_token_of_a_directory_is_the_same_in_every_version() {
+        assert_eq!(directory_token("/some/where"), "\u{e95a}\u{ea30}\u{f885}");
+        let tokens: BTreeSet<String> = (0..500)
+            .map(|n| directory_token(&format!("/{n}")))
+            .collect();
+        assert_eq!(tokens.len(), 500);
+        let mut characters = tokens.iter().flat_map(|token| token.chars());
+        assert!(
+            characters.all(|c| ('\u{e000}'..='\u{f8ff}').contains(&c)),
+            "nobody types them"
+        );
+    }
+}

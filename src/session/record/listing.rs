@@ -331,4 +331,20 @@ mod tests {
         assert_eq!(ids(&db, &here, 5), [all[2], all[4]]);
         assert_eq!(ids(&db, &Scope::Directory("/nowhere".into()), i64::MAX), []);
     }
+
+    #[test]
+    fn the_name_of_a_directory_is_searched_for_where_json_spells_it_in_one_way() {
+        for (cwd, name) in [
+            ("/a/b", Some("b")),
+            ("/a/b c.d-1", Some("b c.d-1")),
+            ("/", None),
+            ("/a/é", None),
+            ("/a/b\"", None),
+            ("/a/b\\", None),
+        ] {
+            let values = directory_values(&Scope::Directory(cwd.into()));
+            assert_eq!(values, [Some(cwd.to_owned()), name.map(str::to_owned)]);
+        }
+        assert_eq!(directory_values(&Scope::All), [None, None]);
+    }
 }

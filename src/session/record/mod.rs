@@ -17,6 +17,7 @@ mod handle;
 mod index;
 mod inputs;
 mod listing;
+mod network;
 mod openers;
 mod pending;
 mod pictures;
@@ -38,6 +39,9 @@ mod thread;
 mod turns;
 mod usage;
 mod values;
+
+#[cfg(test)]
+mod tests;
 
 pub use archive::{Archive, RecordHealth, SessionPreview};
 pub use handle::{RecordHandle, open, open_after};

@@ -71,3 +71,39 @@ pub(super) fn process_start(process: u32) -> Option<i64> {
         .parse()
         .ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    fn owner(db: &Connection) -> u32 {
+        let owner = "SELECT process FROM ipycodex_sessions WHERE session = 1";
+        db.query_row(owner, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn the_living_are_told_from_the_dead() {
+        let db = file::open_in_memory();
+        let (own, parent) = (std::process::id(), std::os::unix::process::parent_id());
+        assert_eq!(register(&db, 1).unwrap(), [] as [u32; 0]);
+        assert_eq!(unregister(&db, 1).unwrap(), [] as [u32; 0]);
+        let insert = |process: u32, since: Option<i64>| {
+            let row = "INSERT INTO ipycodex_openers VALUES (1, ?1, ?2)";
+            db.execute(row, params![process, since]).unwrap();
+        };
+        insert(parent, process_start(parent));
+        // One that is no more, another process of its number, and one that nothing is known of.
+        insert(4_000_000, Some(17));
+        insert(1, Some(12_345_678));
+        insert(4_000_001, None);
+        assert_eq!(register(&db, 1).unwrap(), [parent]);
+        assert_eq!(owner(&db), own);
+        let left = "SELECT count(*) FROM ipycodex_openers";
+        let left = || db.query_row(left, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(left(), 2);
+        assert_eq!(register(&db, 2).unwrap(), [] as [u32; 0]);
+        assert_eq!(unregister(&db, 1).unwrap(), [parent]);
+        assert_eq!((owner(&db), left()), (parent, 2));
+    }
+}

@@ -144,7 +144,8 @@ fn size(write: &RecordWrite) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::CellStatus;
+    use super::super::values::StoredBundle;
+    use super::super::{CellStatus, PromptStart, RecordedOutcome, TurnKey};
     use super::*;
 
     fn output(line: u32, bytes: usize) -> RecordWrite {
@@ -195,5 +196,89 @@ mod tests {
         assert!(waiting.bytes <= MAX_BYTES);
         while waiting.pop().is_some() {}
         assert_eq!(waiting.bytes, 0);
+    }
+
+    #[test]
+    fn a_write_counts_with_all_its_texts() {
+        let bundle = |length: usize| StoredBundle {
+            json: "x".repeat(length),
+            has_picture: false,
+        };
+        let text = |length: usize| "x".repeat(length);
+        let mut start = PromptStart::new(1, 0, text(1));
+        start.expansion.xml = text(20);
+        start.expansion.images = vec![text(300).into(), text(4_000).into()];
+        let begin = RecordWrite::BeginTurn {
+            key: TurnKey(1),
+            start: Box::new(start),
+        };
+        for (write, expected) in [
+            (
+                RecordWrite::Input {
+                    line: 1,
+                    source: text(1),
+                    raw: text(20),
+                    shell: Some(text(300)),
+                    at: std::time::UNIX_EPOCH,
+                },
+                321,
+            ),
+            (
+                RecordWrite::Output {
+                    line: 1,
+                    text: text(1),
+                    bundles: vec![bundle(300), bundle(4_000)],
+                    layout: text(20),
+                    state: CellStatus::Complete,
+                    execution_ms: 0,
+                },
+                4_321 + 2 * 24,
+            ),
+            (begin, 4_321),
+            (
+                RecordWrite::FinishTurn {
+                    key: TurnKey(1),
+                    outcome: RecordedOutcome::Complete,
+                    response: text(7),
+                    usage: None,
+                },
+                7,
+            ),
+            (RecordWrite::Rename(text(7)), 7),
+            (
+                RecordWrite::StepOver {
+                    session: None,
+                    lines: vec![1, 2],
+                    over: true,
+                },
+                8,
+            ),
+            (RecordWrite::Reset, 0),
+        ] {
+            assert_eq!(size(&write), ENTRY_BYTES + expected, "{write:?}");
+            let mut waiting = PendingWrites::default();
+            assert!(waiting.is_empty());
+            waiting.push(RecordWrite::Reset, true);
+            waiting.push_front(write);
+            assert_eq!(waiting.bytes(), 2 * ENTRY_BYTES + expected);
+            assert_eq!(waiting.oldest(1).count(), 1);
+            assert!(waiting.oldest(9).map(|entry| entry.early).eq([false, true]));
+            waiting.pop();
+            assert_eq!((waiting.len(), waiting.bytes()), (1, ENTRY_BYTES));
+            assert!(matches!(waiting.pop(), Some(RecordWrite::Reset)));
+        }
+    }
+
+    #[test]
+    fn what_is_dropped_is_told_once_until_all_is_written() {
+        let mut waiting = PendingWrites::default();
+        let fill = |waiting: &mut PendingWrites| {
+            (0..90)
+                .filter(|line| waiting.push(output(*line, 1 << 20), false))
+                .count()
+        };
+        assert_eq!((fill(&mut waiting), fill(&mut waiting)), (1, 0));
+        while waiting.pop().is_some() {}
+        assert_eq!(fill(&mut waiting), 1);
     }
 }

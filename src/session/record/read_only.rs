@@ -261,3 +261,137 @@ fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(format!("{uri}?{parameters}"), flags)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(length: u64) -> FileStamp {
+        FileStamp {
+            length,
+            modified: None,
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_as_those_beside_it_ask() {
+        use ReadMode::{FileAlone, Journal, Log, LogAlone};
+        for (file, log, index, journal, mode) in [
+            (1, 33, true, 0, Log),
+            (1, 33, true, 9, Log),
+            (1, 33, false, 0, LogAlone),
+            (1, 32, true, 0, FileAlone),
+            (0, 33, true, 0, FileAlone),
+            (1, 0, false, 1, Journal),
+            (1, 32, true, 1, Journal),
+            (0, 0, false, 0, FileAlone),
+        ] {
+            let snapshot = FileSnapshot {
+                file: stamp(file),
+                log: stamp(log),
+                journal: stamp(journal),
+                index,
+            };
+            assert_eq!(snapshot.mode(), mode, "{snapshot:?}");
+            assert_eq!(mode.locks(), matches!(mode, Log | Journal));
+        }
+    }
+
+    #[test]
+    fn any_path_is_read_and_a_change_that_was_cut_off_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("50%25 #1?mode=rwc&ö.sqlite");
+        let open = directory.path().join("open.sqlite");
+        let db = Connection::open(&open).unwrap();
+        db.execute_batch(
+            "CREATE TABLE t (x); INSERT INTO t VALUES ('old'); PRAGMA cache_size = 2; BEGIN; UPDATE t SET x = 'new';
+             WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
+                 INSERT INTO t SELECT zeroblob(5000) FROM n;",
+        )
+        .unwrap();
+        for suffix in ["", "-journal"] {
+            std::fs::copy(with_suffix(&open, suffix), with_suffix(&path, suffix)).unwrap();
+        }
+        let before = FileSnapshot::take(&path);
+        assert_eq!(before.mode(), ReadMode::Journal);
+        let (mut look, _) = ReadConnection::open(&path, Duration::ZERO).unwrap();
+        let all = look.read(|db| {
+            db.query_row("SELECT group_concat(x) FROM t", [], |row| {
+                row.get::<_, String>(0)
+            })
+        });
+        assert_eq!(all.unwrap(), "old");
+        assert_eq!(FileSnapshot::take(&path), before);
+    }
+
+    #[test]
+    fn nothing_beside_a_file_changes_by_a_look_at_it() {
+        use ReadMode::{FileAlone, Log, LogAlone};
+        for mode in [FileAlone, Log, LogAlone] {
+            let directory = tempfile::tempdir().unwrap();
+            let [writers, copied] =
+                ["open.sqlite", "copy.sqlite"].map(|name| directory.path().join(name));
+            let db = Connection::open(&writers).unwrap();
+            db.execute_batch(
+                "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES ('there')",
+            )
+            .unwrap();
+            let path = match mode {
+                Log => &writers,
+                LogAlone => {
+                    for suffix in ["", "-wal"] {
+                        std::fs::copy(with_suffix(&writers, suffix), with_suffix(&copied, suffix))
+                            .unwrap();
+                    }
+                    &copied
+                }
+                _ => {
+                    db.execute_batch("PRAGMA wal_checkpoint").unwrap();
+                    std::fs::copy(&writers, &copied).unwrap();
+                    &copied
+                }
+            };
+            // The writer's index is shared within a process.
+            let files = || -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+                let entries = std::fs::read_dir(directory.path()).unwrap();
+                let paths = entries.map(|entry| entry.unwrap().path());
+                let bytes = |path: PathBuf| match path.to_string_lossy().ends_with("-shm") {
+                    true => (path, Vec::new()),
+                    false => (path.clone(), std::fs::read(path).unwrap()),
+                };
+                paths.map(bytes).collect()
+            };
+            let before = files();
+            assert_eq!(FileSnapshot::take(path).mode(), mode);
+            let (mut look, _) = ReadConnection::open(path, Duration::ZERO).unwrap();
+            let found =
+                look.read(|db| db.query_row("SELECT x FROM t", [], |row| row.get::<_, String>(0)));
+            assert_eq!(found.unwrap(), "there", "{mode:?}");
+            let during = files();
+            assert!(
+                during.keys().eq(before.keys()),
+                "{mode:?}: {:?}",
+                during.keys()
+            );
+            drop(look);
+            assert!(files() == before, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn the_kind_of_a_locked_file_is_not_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.sqlite");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch("CREATE TABLE t (x); BEGIN EXCLUSIVE; INSERT INTO t VALUES (1)")
+            .unwrap();
+        assert!(is_locked(
+            &ReadConnection::kind(&path, Duration::ZERO).unwrap_err()
+        ));
+        db.execute_batch("ROLLBACK").unwrap();
+        assert_eq!(
+            ReadConnection::kind(&path, Duration::ZERO).unwrap(),
+            RecordKind::Foreign
+        );
+    }
+}

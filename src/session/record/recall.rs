@@ -171,6 +171,13 @@ mod tests {
         });
         recall.load(older, None);
         assert_eq!(texts(&recall), ["d", "c", "b", "a"]);
+        let newest = recall.newest_first();
+        assert!(
+            newest
+                .iter()
+                .map(|input| &*input.text)
+                .eq(["a", "b", "c", "d"])
+        );
         recall.push("c");
         assert_eq!(texts(&recall), ["d", "b", "a", "c"]);
         recall.push("cab");
@@ -195,5 +202,21 @@ mod tests {
             "own 2", "own 1", "here 3", "here 2", "here 1", "else 2", "else 1",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn half_as_many_are_loaded_of_other_directories() {
+        for (directory, expected) in [("/here", MAX_LOADED), ("/else", MAX_LOADED / 2)] {
+            let db = file::open_in_memory();
+            db.execute_batch(&format!(
+                "INSERT INTO sessions (session, remark) VALUES (1, '{directory}'), (2, '/here');
+                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= {MAX_LOADED})
+                     INSERT INTO history SELECT 1, i, '', 'row ' || i FROM n;"
+            ))
+            .unwrap();
+            let found = earlier(&db, 2, "/here", i64::MAX).unwrap();
+            assert_eq!(found.len(), expected as usize, "{directory}");
+            assert_eq!(&*found[0].text, format!("row {}", MAX_LOADED + 1));
+        }
     }
 }

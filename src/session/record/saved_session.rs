@@ -194,3 +194,96 @@ fn saved_prompt(
             .unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::super::{CellStatus, file};
+    use super::*;
+    use crate::notebook::SavedEntry;
+
+    fn cells(session: &SavedSession) -> Vec<(u32, &str, bool, Option<CellTiming>)> {
+        let cells = session.cells();
+        cells
+            .map(|cell| (cell.line, &*cell.source, cell.failed, cell.ran))
+            .collect()
+    }
+
+    fn ran(began: i64, took: Option<i64>) -> Option<CellTiming> {
+        Some(CellTiming { began, took })
+    }
+
+    #[test]
+    fn what_waits_is_saved_like_what_is_in_the_file() {
+        let db = file::open_in_memory();
+        db.execute_batch(
+            "INSERT INTO sessions (session) VALUES (1);
+             INSERT INTO history VALUES (1, 1, 'a', 'a'), (1, 2, ' ', ' '), (1, 3, '.p', '.p'),
+                 (1, 4, '%ipycodex usage', '%ipycodex usage'), (1, 5, 'hidden', 'hidden'), (1, 6, 'b', 'b');
+             INSERT INTO ipycodex_entries (session, line, state, hidden, began_at, execution_ms)
+                 VALUES (1, 1, 'complete', 0, 7, 8), (1, 5, 'complete', 1, 7, 8), (1, 6, 'failed', 0, 9, NULL);",
+        )
+        .unwrap();
+        assert_eq!(read(&db, 2).unwrap(), None);
+        let saved = read(&db, 1).unwrap().unwrap();
+        let in_file = [
+            (1, "a", false, ran(7, Some(8))),
+            (6, "b", true, ran(9, None)),
+        ];
+        assert_eq!(cells(&saved), in_file);
+        let input = |line, seconds| RecordWrite::Input {
+            line,
+            source: "c".into(),
+            raw: "c".into(),
+            shell: None,
+            at: SystemTime::UNIX_EPOCH + Duration::from_secs(seconds),
+        };
+        let output = RecordWrite::Output {
+            line: 7,
+            text: "1".into(),
+            bundles: Vec::new(),
+            layout: String::new(),
+            state: CellStatus::Failed,
+            execution_ms: 12,
+        };
+        let waiting = [input(7, 10), output, input(8, 11)];
+        let (dialog, forms) = (
+            entries::dialog(&db, 1).unwrap(),
+            read_cells(&db, 1).unwrap(),
+        );
+        let saved = with_pending(dialog, forms, || waiting.iter());
+        let pending = [
+            (7, "c", true, ran(10, Some(12))),
+            (8, "c", false, ran(11, None)),
+        ];
+        assert_eq!(cells(&saved), [in_file, pending].concat());
+    }
+
+    #[test]
+    fn a_prompt_of_another_program_names_its_own_line() {
+        let db = file::open_in_memory();
+        db.execute_batch(
+            "INSERT INTO sessions (session) VALUES (1);
+             INSERT INTO history VALUES (1, 1, 'a', 'a'), (1, 2, '%ipycodex usage', '%ipycodex usage'),
+                 (1, 3, '.p', '.p'), (1, 4, 'b', 'b');
+             INSERT INTO ai_prompts VALUES (1, 1, 'p', 'theirs', 3), (2, 1, 'q', 'also theirs', 4);
+             INSERT INTO ipycodex_turns (session, line, history_line, prompt, state, prompt_row)
+                 VALUES (1, 9, 4, 'r', 'complete', 3);
+             INSERT INTO ai_prompts VALUES (3, 1, 'r', 'ours', 4);",
+        )
+        .unwrap();
+        let saved = read(&db, 1).unwrap().unwrap();
+        let prompts = saved.entries().iter().filter_map(|entry| match entry {
+            SavedEntry::Prompt(prompt) => {
+                Some((prompt.line, prompt.history_line, &*prompt.response))
+            }
+            SavedEntry::Code(_) => None,
+        });
+        let prompts: Vec<_> = prompts.collect();
+        assert_eq!(
+            prompts,
+            [(3, 1, "theirs"), (5, 4, "also theirs"), (9, 4, "ours")]
+        );
+    }
+}

@@ -234,3 +234,102 @@ fn has_columns(db: &Connection, table: &str, wanted: &[&str]) -> rusqlite::Resul
 fn exactly_columns(db: &Connection, table: &str, wanted: &[&str]) -> rusqlite::Result<bool> {
     Ok(columns(db, table)?.len() == wanted.len() && has_columns(db, table, wanted)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of the first `number` migrations; of 0, IPython's own.
+    fn earlier(number: usize) -> Connection {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(&MIGRATIONS[..number].concat()).unwrap();
+        let version = format!(
+            "CREATE TABLE ipycodex_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+             INSERT INTO ipycodex_meta VALUES ('schema', '{number}');
+             INSERT INTO ipycodex_turns (session, line, history_line, prompt, state) VALUES (1, 2, 1, 'p', 'running');"
+        );
+        let ipythons = "CREATE TABLE sessions (session, start, end, num_cmds, remark);
+             CREATE TABLE history (session, line, source, source_raw);";
+        db.execute_batch(if number == 0 { ipythons } else { &version })
+            .unwrap();
+        db
+    }
+
+    #[test]
+    fn a_copy_is_made_where_a_schema_of_ours_changes() {
+        for number in 0..=MIGRATIONS.len() {
+            let mut db = earlier(number);
+            assert_eq!(read_kind(&db).unwrap(), RecordKind::Ours(number));
+            let mut copies = 0;
+            let mut migrate = || {
+                migrate(&mut db, |_| {
+                    copies += 1;
+                    Ok(())
+                })
+            };
+            for _ in 0..2 {
+                assert!(matches!(
+                    migrate().unwrap(),
+                    MigrationOutcome::Ready { renamed: None }
+                ));
+            }
+            assert_eq!(
+                copies,
+                usize::from((1..MIGRATIONS.len()).contains(&number)),
+                "{number}"
+            );
+            assert_eq!(read_kind(&db).unwrap(), RecordKind::Ours(MIGRATIONS.len()));
+        }
+    }
+
+    #[test]
+    fn a_table_of_prompts_of_another_form_is_kept_beside_ours() {
+        for number in [0, 1, MIGRATIONS.len()] {
+            let mut db = earlier(number);
+            db.execute_batch(
+                "DROP TABLE IF EXISTS ai_prompts; CREATE TABLE ai_prompts (id, x);
+                 INSERT INTO ai_prompts VALUES (1, 'theirs'); CREATE TABLE ai_prompts_old_1 (x);",
+            )
+            .unwrap();
+            let outcome = migrate(&mut db, |_| Ok(())).unwrap();
+            let name = "ai_prompts_old_2";
+            assert!(
+                matches!(outcome, MigrationOutcome::Ready { renamed: Some(renamed) } if renamed == name)
+            );
+            let kept: String = db
+                .query_row(&format!("SELECT x FROM {name}"), [], |row| row.get(0))
+                .unwrap();
+            assert_eq!(kept, "theirs");
+            db.execute("INSERT INTO ai_prompts VALUES (1, 1, 'p', 'r', 0)", [])
+                .unwrap();
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_version_lacks_is_there_for_a_reader() {
+        for number in 0..=MIGRATIONS.len() {
+            let db = earlier(number);
+            let tables = || -> String {
+                let tables = "SELECT group_concat(sql) FROM main.sqlite_schema";
+                db.query_row(tables, [], |row| row.get(0)).unwrap()
+            };
+            let before = tables();
+            add_missing_tables(&db).unwrap();
+            let turns = "SELECT count(*), max(expansion), max(replaces_from) FROM ipycodex_turns";
+            let turns = db.query_row(turns, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+            let expected = match number {
+                0 => (0, None, None),
+                _ => (1, Some(String::new()), None::<i64>),
+            };
+            assert_eq!(turns.unwrap(), expected, "{number}");
+            let entries =
+                "SELECT count(*) FROM ipycodex_entries WHERE shell IS NULL AND began_at IS NULL";
+            let openers = "SELECT count(*) FROM ipycodex_openers";
+            for count in [entries, openers] {
+                let count: i64 = db.query_row(count, [], |row| row.get(0)).unwrap();
+                assert_eq!(count, 0, "{number}");
+            }
+            assert_eq!(tables(), before, "{number}");
+        }
+    }
+}

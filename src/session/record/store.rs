@@ -12,6 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::answer_parts::StreamedAnswers;
 use super::file::{self, OpenError};
+use super::network::{self, NumberedWrites};
 use super::pending::PendingWrites;
 use super::recall::{self, Recall};
 use super::recall_search::RecallSource;
@@ -63,6 +64,8 @@ pub(super) struct Store {
     pub(super) numbers_known: bool,
     /// The log holds pages that are not in the file yet.
     pub(super) log_is_ahead: bool,
+    /// Where machines share the file.
+    shared_writes: Option<NumberedWrites>,
 }
 
 impl Store {
@@ -89,6 +92,7 @@ impl Store {
             newest: 0,
             numbers_known: false,
             log_is_ahead: false,
+            shared_writes: None,
             opening,
             begin,
             reports,
@@ -137,6 +141,10 @@ impl Store {
             )));
             self.abandon();
         }
+        if self.locked_since.is_some() && self.opening.record {
+            // The lock may be one of ours that the system did not give back: it goes with the connection.
+            self.db = None;
+        }
         if self.db.is_none() && !self.connect(patience) {
             return;
         }
@@ -160,14 +168,19 @@ impl Store {
     fn write_all(&mut self) -> bool {
         let mut batch = BATCH;
         while !self.pending.is_empty() {
+            if !self.is_written_alone() {
+                return false;
+            }
+            let next = self.shared_writes.as_ref().map(NumberedWrites::next);
             let (Some(db), Some(session)) = (&mut self.db, &self.session) else {
                 return false;
             };
             let entries = self.pending.oldest(batch);
             let count = entries.len();
-            match entries::write(db, session.number, &mut self.rows, entries) {
+            match entries::write(db, session.number, next.as_ref(), &mut self.rows, entries) {
                 Ok(()) => {
                     self.log_is_ahead = true;
+                    self.shared_writes = next;
                     (0..count).for_each(|_| self.on_written());
                 }
                 // Retries one by one, to find the write that can never succeed.
@@ -181,6 +194,38 @@ impl Store {
             }
         }
         true
+    }
+
+    /// False when another machine has written over our last write: its file system's locks do not hold, and the file is
+    /// left to it.
+    pub(super) fn is_written_alone(&mut self) -> bool {
+        let path = &self.opening.path;
+        let writes = self.shared_writes.as_ref();
+        if writes.is_none_or(|writes| writes.are_kept(path)) {
+            return true;
+        }
+        let why = Report::failure(format!(
+            "another machine has written over entries in `{}`: the locks of its file system do not hold",
+            path.display()
+        ));
+        self.keep_in_memory(why.hint("name a file on this machine with --hist-file"));
+        self.abandon();
+        false
+    }
+
+    /// Ends the session, unless the file is lost.
+    pub(super) fn end_session(&mut self) {
+        if !self.is_written_alone() {
+            return;
+        }
+        let (Some(db), Some(session)) = (&mut self.db, &self.session) else {
+            return;
+        };
+        let ended = sessions::end(db, session.number);
+        let writes = self.shared_writes.as_ref();
+        if let Err(error) = ended.and_then(|()| writes.map_or(Ok(()), |writes| writes.end(db))) {
+            self.on_error(&error);
+        }
     }
 
     fn on_written(&mut self) {
@@ -211,6 +256,9 @@ impl Store {
                 log::trace!(target: STARTUP, "the record is open");
                 if self.opening.record {
                     self.identity = file::identity(&self.opening.path);
+                    if self.shared_writes.is_none() && network::is_shared(&self.opening.path) {
+                        self.shared_writes = NumberedWrites::begin(&db).ok();
+                    }
                 }
                 if !self.recall_loaded {
                     let newest = "SELECT coalesce(max(rowid), 0) FROM history";
@@ -256,6 +304,8 @@ impl Store {
         why.message = format!("history is kept in memory only: {}", why.message);
         self.report(why);
         self.opening.record = false;
+        // Nothing will be saved again.
+        self.trouble_reported = false;
     }
 
     fn begin_session(&mut self) -> bool {
@@ -368,6 +418,7 @@ impl Store {
         self.db = None;
         self.identity = None;
         self.session = None;
+        self.shared_writes = None;
         self.begin.resume = None;
         self.rows = RowMap::default();
         self.shared.streamed.clear();
@@ -390,4 +441,55 @@ impl Store {
 
 fn is_permanent(error: &rusqlite::Error) -> bool {
     !sqlite_error::is_transient(error) && !sqlite_error::is_corrupt(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_that_stays_with_a_connection_goes_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let opening = RecordOptions {
+            path: folder.path().join("history.sqlite"),
+            named: false,
+            record: true,
+            leave_log: false,
+        };
+        let begin = SessionSpec {
+            cwd: "/some/where".into(),
+            resume: None,
+            provider: "codex".into(),
+            once: false,
+        };
+        let shared = SharedState {
+            recall: Recall::default(),
+            streamed: StreamedAnswers::default(),
+            is_stuck: Arc::default(),
+            is_opened: Arc::default(),
+        };
+        let (reports, _told) = tokio::sync::mpsc::unbounded_channel();
+        let mut store = Store::new(opening, begin, reports, shared);
+        store.advance(LONG_WAIT);
+        // The system did not give the lock back: SQLite takes it for one of another program.
+        let db = store.db.as_ref().unwrap();
+        db.execute_batch("BEGIN IMMEDIATE").unwrap();
+        store.locked_since = Some(Instant::now());
+        let input = RecordWrite::Input {
+            line: 1,
+            source: "x".into(),
+            raw: "x".into(),
+            shell: None,
+            at: SystemTime::now(),
+        };
+        store.pending.push(input, false);
+        store.advance(LONG_WAIT);
+        assert!(store.pending.is_empty() && !store.is_failing());
+        let written = store.read(0, |db, _| {
+            db.query_row("SELECT count(*) FROM history", [], |row| row.get(0))
+        });
+        assert_eq!(written, 1);
+    }
 }

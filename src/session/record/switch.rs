@@ -63,7 +63,12 @@ pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<Switched
     store.numbers_known = true;
     store.report_other_openers(start.number, &others);
     let thread = store.read(None, sessions::read_thread);
-    Ok(SwitchedSession { start, thread })
+    let left = store.read(None, |db, _| find_session(db, &present.to_string()));
+    Ok(SwitchedSession {
+        left,
+        start,
+        thread,
+    })
 }
 
 fn not_found(target: &str) -> Report {

@@ -210,3 +210,66 @@ fn step_over(cells: &mut [RecordedCell], is_selected: impl Fn(u32) -> bool, over
 fn is_command(source: &str) -> bool {
     is_ipycodex_input(source) && !has_prompt_dot(source)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_wait_to_be_written_are_cells() {
+        let input = |line, raw: &str, shell: Option<&str>| RecordWrite::Input {
+            line,
+            source: raw.into(),
+            raw: raw.into(),
+            shell: shell.map(str::to_owned),
+            at: std::time::UNIX_EPOCH,
+        };
+        let output = |line, state| RecordWrite::Output {
+            line,
+            text: String::new(),
+            bundles: Vec::new(),
+            layout: String::new(),
+            state,
+            execution_ms: 0,
+        };
+        let step = |session, line, over| RecordWrite::StepOver {
+            session,
+            lines: vec![line],
+            over,
+        };
+        let hide = |line, hidden| RecordWrite::Hide {
+            lines: line..=line,
+            hidden,
+        };
+        let waiting = [
+            input(1, "a", None),
+            input(2, "b", None),
+            input(3, ".p", None),
+            input(4, "ls", Some("ls")),
+            input(5, "c", None),
+            input(6, "d", None),
+            output(1, CellStatus::Complete),
+            output(2, CellStatus::Failed),
+            step(None, 1, true),
+            step(None, 2, true),
+            step(None, 2, false),
+            step(Some(9), 5, true),
+            step(None, 6, true),
+            hide(5, true),
+            hide(6, false),
+        ];
+        let mut cells = Vec::new();
+        overlay_cells(&mut cells, &mut waiting.iter());
+        let cells = cells.iter();
+        let cells: Vec<_> = cells
+            .map(|cell| (cell.line, cell.succeeded, cell.stepped_over))
+            .collect();
+        let expected = [
+            (1, true, true),
+            (2, false, false),
+            (5, false, false),
+            (6, false, false),
+        ];
+        assert_eq!(cells, expected);
+    }
+}

@@ -84,8 +84,8 @@ fn close(store: &mut Store) {
     } else {
         LONG_WAIT
     });
-    if store.session.is_none() && !store.pending.is_empty() {
-        store.advance(RETRY); // the file was abandoned: write to the new one
+    if (store.session.is_none() || store.locked_since.is_some()) && !store.pending.is_empty() {
+        store.advance(RETRY); // the file or the connection was abandoned: write to the new one
     }
     if store.refused.is_none() && !store.pending.is_empty() {
         store.report(Report::failure(format!(
@@ -94,11 +94,7 @@ fn close(store: &mut Store) {
             store.opening.path.display()
         )));
     }
-    if let (Some(db), Some(session)) = (&mut store.db, &store.session)
-        && let Err(error) = sessions::end(db, session.number)
-    {
-        store.on_error(&error);
-    }
+    store.end_session();
     let log = std::fs::metadata(recovery_copy::with_suffix(&store.opening.path, "-wal"));
     let small = log.is_ok_and(|log| log.len() <= MAX_LOG_BYTES);
     if let (Some(db), true) = (&store.db, store.opening.leave_log && small) {
@@ -244,4 +240,117 @@ fn saved_session(store: &mut Store) -> SavedSession {
     let dialog = store.read(Dialog::default(), entries::dialog);
     let forms = store.read(HashMap::new(), saved_session::read_cells);
     saved_session::with_pending(dialog, forms, || store.pending.writes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Instant, UNIX_EPOCH};
+
+    use super::super::index::IndexProgress;
+    use super::super::store::SharedState;
+    use super::super::{PromptStart, RecordOptions, SessionSpec, TurnKey};
+    use super::*;
+
+    fn store(path: &std::path::Path) -> Store {
+        let opening = RecordOptions {
+            path: path.to_owned(),
+            record: true,
+            named: false,
+            leave_log: false,
+        };
+        let begin = SessionSpec {
+            cwd: "/".into(),
+            resume: None,
+            provider: "codex".into(),
+            once: false,
+        };
+        let shared = SharedState {
+            recall: Default::default(),
+            streamed: Default::default(),
+            is_stuck: Default::default(),
+            is_opened: Default::default(),
+        };
+        let (reports, _) = tokio::sync::mpsc::unbounded_channel();
+        Store::new(opening, begin, reports, shared)
+    }
+
+    #[test]
+    fn parts_of_answers_wait_for_each_other_and_a_file_in_trouble_for_the_clock() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = store(&directory.path().join("history.sqlite"));
+        assert!(store.is_failing(), "it is not open");
+        store.advance(SHORT_WAIT);
+        let key = TurnKey(1);
+        let begin = RecordWrite::BeginTurn {
+            key,
+            start: Box::new(PromptStart::new(1, 0, "p")),
+        };
+        let part = |bytes| RecordWrite::Stream {
+            key,
+            at: 0,
+            text: "x".repeat(bytes),
+        };
+        let input = |line| RecordWrite::Input {
+            line,
+            source: "x".into(),
+            raw: "x".into(),
+            shell: None,
+            at: UNIX_EPOCH,
+        };
+        // An attempt in the future is one of this moment, however slow the machine.
+        let just_now = || Instant::now() + Duration::from_secs(3_600);
+        let ago = |time| Instant::now().checked_sub(time).unwrap();
+        for (write, trouble, last_attempt, written) in [
+            (begin, false, just_now(), true),
+            (input(1), false, just_now(), true),
+            (part(1), false, just_now(), false),
+            (part(1), false, ago(STREAM_BATCH_DELAY), true),
+            (part(STREAM_BATCH_BYTES), false, just_now(), true),
+            (input(2), true, just_now(), false),
+            (input(3), true, ago(RETRY), true),
+        ] {
+            (store.trouble_reported, store.last_attempt) = (trouble, last_attempt);
+            assert_eq!(patience(&store) == RETRY_WAIT, trouble);
+            let said = format!("{write:?}");
+            handle_write(&mut store, write);
+            assert_eq!(
+                store.pending.is_empty(),
+                written,
+                "{}",
+                &said[..said.len().min(60)]
+            );
+            store.advance(SHORT_WAIT);
+            assert!(store.pending.is_empty() && !store.is_failing());
+        }
+    }
+
+    #[test]
+    fn a_connection_is_kept_until_the_file_is_locked() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = store(&directory.path().join("history.sqlite"));
+        store.advance(SHORT_WAIT);
+        let on_it =
+            |store: &Store, sql: &str| store.db.as_ref().unwrap().execute_batch(sql).is_ok();
+        assert!(on_it(&store, "CREATE TEMP TABLE mark (x)"));
+        for locked in [false, true] {
+            store.locked_since = locked.then(Instant::now);
+            store.advance(SHORT_WAIT);
+            assert_eq!(on_it(&store, "SELECT * FROM mark"), !locked);
+            assert!(!store.is_failing());
+        }
+    }
+
+    #[test]
+    fn texts_are_indexed_behind_directories() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = store(&directory.path().join("history.sqlite"));
+        assert!(!store.index_next(), "it is not open");
+        store.advance(SHORT_WAIT);
+        let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+             INSERT INTO history SELECT 1, i, '', 'x' FROM n";
+        store.db.as_ref().unwrap().execute_batch(rows).unwrap();
+        while store.index_next() {}
+        let progress = IndexProgress::read(store.db.as_ref().unwrap()).unwrap();
+        assert_ne!(progress, IndexProgress::default());
+    }
 }

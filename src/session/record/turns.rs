@@ -128,3 +128,29 @@ pub(super) fn publish(
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    #[test]
+    fn numbers_from_before_the_session_was_known_move_with_their_inputs() {
+        let db = file::open_in_memory();
+        let mut rows = RowMap::default();
+        rows.lines.shift(1, 10);
+        for (early, history_line, expected) in [(true, 1, 10), (true, 0, 0), (false, 1, 1)] {
+            let start = PromptStart {
+                replaces: Some(1..=1),
+                ..PromptStart::new(2, history_line, "p")
+            };
+            begin(&db, 1, &rows, &start, early).unwrap();
+            let last = "SELECT line, history_line, replaces_from, replaces_to FROM ipycodex_turns ORDER BY id DESC";
+            let numbers =
+                |row: &rusqlite::Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]);
+            let replaced = if early { 10 } else { 1 };
+            let found: [u32; 4] = db.query_row(last, [], numbers).unwrap();
+            assert_eq!(found, [11, expected, replaced, replaced], "{early}");
+        }
+    }
+}

@@ -205,6 +205,8 @@ pub struct RecordedDecision {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedSession {
+    /// The session that was left, unless it was empty and is gone.
+    pub left: Option<i64>,
     pub start: SessionStart,
     pub thread: Option<RecordedThread>,
 }

@@ -1,8 +1,7 @@
 //! What of a session is shown when it is taken up, and which of its cells can be run again.
 
-use ipycodex::record::SessionTail;
-
 use super::*;
+use crate::record::SessionTail;
 
 /// `line source => shown`, marked.
 fn lines(earlier: &SessionTail) -> Vec<String> {

@@ -1,7 +1,5 @@
 //! Answers while they come: written as they grow, whole after a death, gone from their parts when done.
 
-use rusqlite::Connection;
-
 use super::*;
 
 #[test]

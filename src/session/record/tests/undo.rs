@@ -2,13 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use ipycodex::agent::Usage;
-use ipycodex::dialog::{Dialog, Expansion};
-use ipycodex::output::mime::MimeBundle;
-use ipycodex::record::RecordedDecision;
 use serde_json::Value;
 
 use super::*;
+use crate::agent::Usage;
+use crate::dialog::{Dialog, Expansion};
+use crate::output::mime::MimeBundle;
+use crate::record::RecordedDecision;
 
 /// Cell 1, prompt 2, cell 3, prompt 4, cell 5.
 fn session(record: &RecordHandle) {
