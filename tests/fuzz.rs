@@ -8,8 +8,10 @@
 
 mod files;
 mod history;
+mod messages;
 mod mutate;
 mod texts;
+mod wires;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -154,4 +156,44 @@ targets! {
         "{\"text/plain\": ", "</cell>", "complete",
         "<!-- ", "\u{1}", "\u{2}", "\u{3}", "\u{4}", "\u{5}",
     ], history::rows;
+    rpc: 200, ["fuzz/acp", "fuzz/codex", "fuzz/mcp"], [
+        "\n", "\r\n", "\"jsonrpc\":\"2.0\",", "\"id\":1", "\"id\":\"a\"", "\"id\":null", "\"id\":1.5",
+        "\"method\":\"m\"", "\"params\":{}", "\"params\":[]", "\"result\":null", "\"error\":{\"code\":1}",
+        "\"error\":null", "{", "}", "[", "]", ",", "\\ud83d", "\\u0000", "\\n",
+    ], messages::rpc;
+    acp: 4, [], [
+        "\n", "\n---\n", "\"sessionUpdate\":\"agent_message_chunk\"", "\"sessionUpdate\":\"tool_call\"",
+        "\"sessionUpdate\":\"plan\"", "\"content\":{\"type\":\"text\",\"text\":\"x\"}", "\"status\":\"failed\"",
+        "\"kind\":\"allow_always\"", "\"stopReason\":\"refusal\"", "\"stopReason\":\"cancelled\"",
+        "\"toolCallId\":\"c\"",
+        "\"method\":\"session/update\"", "\"method\":\"session/request_permission\"", "\"id\":3", "\"error\":{}",
+        "\"type\":\"resource\"", "\"protocolVersion\":2", "\"sessionId\":\"other\"",
+    ], messages::acp;
+    codex: 6, [], [
+        "\n", "\n---\n", "\"method\":\"item/agentMessage/delta\"", "\"method\":\"item/completed\"",
+        "\"type\":\"plan\"",
+        "\"method\":\"turn/completed\"", "\"status\":\"failed\"", "\"status\":\"interrupted\"",
+        "\"turnId\":\"other\"",
+        "\"itemId\":\"m\"", "\"delta\":\"x\"", "\"error\":{\"message\":\"m\"}", "\"willRetry\":false", "\"id\":4",
+        "\"method\":\"item/tool/call\"", "\"method\":\"item/fileChange/requestApproval\"", "\"type\":\"webSearch\"",
+    ], messages::codex;
+    mcp: 12, [], [
+        "\n", "\"method\":\"initialize\"", "\"method\":\"tools/list\"", "\"method\":\"tools/call\"",
+        "\"method\":\"ping\"",
+        "\"method\":\"subscriptions/listen\"", "\"protocolVersion\":\"2025-03-26\"", "\"name\":\"pyrun\"",
+        "\"name\":\"notebook\"", "\"arguments\":{}", "\"id\":1", "\"id\":null", "\"jsonrpc\":\"1.0\"", "\"params\":7",
+        "[{\"id\":1,\"method\":\"ping\"},{\"method\":\"x\"}]", "\"requestId\":1", "\"progressToken\":7",
+    ], messages::mcp;
+    kernel_wire: 40, [], [
+        "\u{1}", "\u{0}", "\u{2}", "\u{4}", "\u{6}", "\u{7f}", "\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{1}\u{0}",
+        "\u{2}\u{7f}",
+        "<IDS|MSG>", "\u{1}\u{9}<IDS|MSG>", "\u{1}\u{0}", "\u{0}\u{2}{}", "\u{1}\u{2}{}",
+        "\u{4}\u{5}\u{4}PING", "{\"msg_type\":\"status\"}",
+        "{\"msg_id\":7}",
+    ], wires::kernel;
+    gateway_frames: 20, [], [
+        "\u{1}\u{1}x", "\u{2}\u{0}", "\u{0}\u{0}", "\u{7f}", "~", "\u{9}\u{0}", "\u{8}\u{2}\u{3}",
+        "\u{6}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}",
+        "\"channel\":\"iopub\"", "\"header\":{}", "\"content\":[]", "iopub", "shell", "\u{0}\u{0}\u{0}\u{2}",
+    ], wires::gateway;
 }
