@@ -1,9 +1,7 @@
 //! Completion there and back, warm: from the request handed to our runtime to its answer, both engines, against
 //! IPython's own completer in its own process (which crosses no pipe, and tells neither kinds nor signatures).
 
-use std::time::Instant;
-
-use ipycodex::runtime::{RuntimeEvent, RuntimeReply, RuntimeRequest};
+use ipycodex::runtime::{RuntimeReply, RuntimeRequest};
 use ipycodex::text::offset::CodePoints;
 
 use crate::lines::LinePeer;
@@ -63,25 +61,14 @@ fn measure(ours: &mut Ours, text: &str) -> Result<f64, String> {
 }
 
 /// In ms.
-fn once(ours: &mut Ours, text: &str) -> Result<f64, String> {
-    let begin = Instant::now();
-    let asked = ours.runtime.submit(RuntimeRequest::Complete {
+pub(crate) fn once(ours: &mut Ours, text: &str) -> Result<f64, String> {
+    let (elapsed, answer) = ours.ask(RuntimeRequest::Complete {
         code: text.into(),
         position: CodePoints(text.len()),
         deep: false,
-    });
-    while let Some(event) = ours.events.blocking_recv() {
-        match event {
-            RuntimeEvent::Replied { id, answer } if id == asked => {
-                let elapsed = begin.elapsed().as_secs_f64() * 1e3;
-                return match answer {
-                    RuntimeReply::Completions(found) if found.len() > 1 => Ok(elapsed),
-                    answer => Err(format!("{text} gave {answer:?}")),
-                };
-            }
-            RuntimeEvent::StartFailed(failure) => return Err(failure.message),
-            _ => {}
-        }
+    })?;
+    match answer {
+        RuntimeReply::Completions(found) if found.len() > 1 => Ok(elapsed),
+        answer => Err(format!("{text} gave {answer:?}")),
     }
-    Err("the runtime has left".into())
 }

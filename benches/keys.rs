@@ -1,11 +1,14 @@
 //! What one key costs in the editor, on a pseudo-terminal: a cell of so many lines stands in it, keys are typed at its
 //! end and in its middle, one at a time, each waited for on the screen.
 //!
-//! Two figures a key: the processor time of our process (all of its threads, from one echo to the next, so what is done
-//! after an echo counts too), and the time from the key to its echo. The peer is `ipython` with the same text.
+//! Of each key: the processor time of our process (all of its threads, from one echo to the next, so what is done after
+//! an echo counts too), the time from the key to its echo, and for lines that are slow the bytes it sends and the
+//! questions it asks the terminal. The peer is `ipython` with the same text.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use memchr::memmem;
 
 use crate::support::home::Home;
 use crate::support::peers;
@@ -17,6 +20,12 @@ const KEYS: usize = 50;
 /// ms of processor time, in a cell of 200 lines.
 const MOST: f64 = 4.0;
 
+/// Bytes that a key may send: a line of its cell, coloured.
+const SENT: f64 = 400.0;
+
+/// Where is the cursor; what are you; what is your background.
+const QUESTIONS: [&[u8]; 3] = [b"\x1b[6n", b"\x1b[c", b"\x1b]11;?"];
+
 const SIZE: (u16, u16) = (100, 40);
 
 pub fn rows() -> Vec<Row> {
@@ -25,39 +34,45 @@ pub fn rows() -> Vec<Row> {
         for place in ["end", "middle"] {
             let up = if place == "end" { 0 } else { lines / 2 };
             let (ours, peer) = measure(lines, up);
-            let split = |figures: Result<Vec<Key>, String>| {
-                let figures =
-                    figures.map(|keys| keys.into_iter().map(|key| (key.cpu, key.wall)).unzip());
-                match figures {
-                    Ok((cpu, wall)) => (Ok(cpu), Ok(wall)),
-                    Err(why) => (Err(why.clone()), Err(why)),
-                }
+            let row = |what: &str, unit, of: fn(&Key) -> f64, target| Row {
+                what: format!("{what}, {lines} lines, at the {place}"),
+                unit,
+                ours: figures(&ours, of),
+                peer: Some(("ipython", figures(&peer, of))),
+                target,
             };
-            let (ours_cpu, ours_wall): (Figures, Figures) = split(ours);
-            let (peer_cpu, peer_wall): (Figures, Figures) = split(peer);
-            rows.push(Row {
-                what: format!("CPU of a key, {lines} lines, at the {place}"),
-                unit: "ms",
-                ours: ours_cpu,
-                peer: Some(("ipython", peer_cpu)),
-                target: Target::AtMost(MOST),
-            });
-            rows.push(Row {
-                what: format!("key to echo, {lines} lines, at the {place}"),
-                unit: "ms",
-                ours: ours_wall,
-                peer: Some(("ipython", peer_wall)),
-                target: Target::None,
-            });
+            rows.extend([
+                row("CPU of a key", "ms", |key| key.cpu, Target::AtMost(MOST)),
+                row("key to echo", "ms", |key| key.wall, Target::None),
+                row(
+                    "sent for a key",
+                    "bytes",
+                    |key| key.bytes,
+                    Target::AtMost(SENT),
+                ),
+                row(
+                    "asked of the terminal",
+                    "times",
+                    |key| key.questions,
+                    Target::AtMost(0.0),
+                ),
+            ]);
         }
     }
     rows
 }
 
-/// What a key cost, in ms.
-struct Key {
+/// What a key cost: ms, bytes to the terminal, and questions to it, each of which is a round trip on a slow line.
+pub(crate) struct Key {
     cpu: f64,
     wall: f64,
+    bytes: f64,
+    questions: f64,
+}
+
+fn figures(keys: &Result<Vec<Key>, String>, of: fn(&Key) -> f64) -> Figures {
+    let keys = keys.as_ref().map_err(String::clone)?;
+    Ok(keys.iter().map(of).collect())
 }
 
 /// Types in both editors in turn.
@@ -93,14 +108,20 @@ fn measure(lines: usize, up: usize) -> (Result<Vec<Key>, String>, Result<Vec<Key
 }
 
 /// An editor with a cell in it.
-struct Typist {
+pub(crate) struct Typist {
     pty: Pty,
     typed: String,
     cpu: f64,
 }
 
 impl Typist {
-    fn new(home: &Home, program: &Path, arguments: &[&str], lines: usize, up: usize) -> Typist {
+    pub(crate) fn new(
+        home: &Home,
+        program: &Path,
+        arguments: &[&str],
+        lines: usize,
+        up: usize,
+    ) -> Typist {
         let mut pty = Pty::spawn_program(home, program, arguments, SIZE);
         pty.patience = Duration::from_secs(30);
         pty.wait_for("In [1]:");
@@ -129,10 +150,21 @@ impl Typist {
         }
     }
 
-    fn key(&mut self) -> Key {
+    /// Leaves the program: the cell is cleared first.
+    pub(crate) fn leave(self) {
+        self.pty.send("\x03");
+        self.pty.wait_until("an empty prompt", |screen| {
+            before_cursor(screen).trim_end().ends_with("]:")
+        });
+        self.pty.send("\x04");
+        self.pty.exit_status();
+    }
+
+    pub(crate) fn key(&mut self) -> Key {
         let letter = char::from(b'a' + u8::try_from(self.typed.len() % 26).expect("a letter"));
         self.typed.push(letter);
         let before = self.pty.look(|screen| screen.cursor_position());
+        let sent = self.pty.raw_length();
         let begin = Instant::now();
         self.pty.send(&letter.to_string());
         // The last letters: the row may have wrapped.
@@ -144,7 +176,16 @@ impl Typist {
         let wall = begin.elapsed().as_secs_f64() * 1e3;
         let now = cpu(self.pty.pid());
         let spent = now - std::mem::replace(&mut self.cpu, now);
-        Key { cpu: spent, wall }
+        let sent = self.pty.raw().split_off(sent);
+        let questions = QUESTIONS
+            .iter()
+            .map(|question| memmem::find_iter(&sent, question).count());
+        Key {
+            cpu: spent,
+            wall,
+            bytes: sent.len() as f64,
+            questions: questions.sum::<usize>() as f64,
+        }
     }
 }
 

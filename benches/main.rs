@@ -6,7 +6,11 @@
 //! Invariants: a peer is measured in the same run, in turn with ours (A B A B), so a busy machine slows both; peers
 //! are byte-compiled; what cannot be measured says why and stops nothing.
 //!
-//! Absent on purpose: a verdict as exit code. Timings are read by people; the tests hold what must hold.
+//! `cargo bench -- counts` counts instructions instead, and fails when a path takes more than it did (`counts.rs`).
+//! `cargo bench -- growth` measures each path at 1, 10 and 100 times its work, and fails when one is steep
+//! (`growth.rs`).
+//!
+//! Absent on purpose: a verdict on times as exit code. They are read by people; the tests hold what must hold.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -15,14 +19,18 @@
 #![allow(unreachable_pub, reason = "a bench binary has no outside")]
 
 mod back_ends;
+mod busy;
 mod completion;
+mod counts;
 mod dialog;
 mod first_result;
+mod growth;
 mod kernel;
 mod keys;
 mod lines;
 mod markdown;
 mod mcp;
+mod memory;
 mod notebook;
 mod output;
 mod round_trip;
@@ -42,7 +50,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 17] = [
+const BENCHES: [Bench; 19] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -59,12 +67,17 @@ const BENCHES: [Bench; 17] = [
     ("save", saving::rows),
     ("notebook", notebook::rows),
     ("keys", keys::rows),
+    ("busy", busy::rows),
+    ("memory", memory::rows),
     ("sessions", sessions::rows),
 ];
 
 fn main() {
     if std::env::var_os(dialog::CHILD).is_some() {
         return dialog::measure();
+    }
+    if std::env::var_os(counts::CHILD).is_some() {
+        return counts::repeat();
     }
     // Cargo adds `--bench`; whatever is no option is a name.
     let names: Vec<String> = std::env::args()
@@ -74,6 +87,14 @@ fn main() {
     // Has no peer: a table of its own, only when named.
     if names == ["markdown"] {
         return markdown::run();
+    }
+    // Instructions instead of times: a table of its own, and a verdict.
+    if names == ["counts"] {
+        std::process::exit(counts::run(std::env::args().any(|word| word == "--update")));
+    }
+    // How paths grow: the same.
+    if names.first().is_some_and(|name| name == "growth") {
+        std::process::exit(growth::run(&names[1..]));
     }
     let wanted =
         |bench: &str| names.is_empty() || names.iter().any(|name| bench.contains(name.as_str()));

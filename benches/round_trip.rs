@@ -6,7 +6,7 @@ use std::time::Instant;
 use ipycodex::runtime::connect::{
     JupyterPlan, JupyterTarget, PythonPlan, RuntimeEvents, RuntimePlan, START_TIMEOUT, connect,
 };
-use ipycodex::runtime::{Ending, Execute, Runtime, RuntimeEvent, RuntimeRequest};
+use ipycodex::runtime::{Ending, Execute, Runtime, RuntimeEvent, RuntimeReply, RuntimeRequest};
 
 use crate::lines::LinePeer;
 use crate::support::home::Home;
@@ -187,6 +187,22 @@ impl Ours {
                     } else {
                         Err(format!("{code} ended as {:?}", finish.ending))
                     };
+                }
+                RuntimeEvent::StartFailed(failure) => return Err(failure.message),
+                _ => {}
+            }
+        }
+        Err("the runtime has left".into())
+    }
+
+    /// Makes a request; the time in ms until its reply, and the reply.
+    pub fn ask(&mut self, request: RuntimeRequest) -> Result<(f64, RuntimeReply), String> {
+        let begin = Instant::now();
+        let asked = self.runtime.submit(request);
+        while let Some(event) = self.events.blocking_recv() {
+            match event {
+                RuntimeEvent::Replied { id, answer } if id == asked => {
+                    return Ok((begin.elapsed().as_secs_f64() * 1e3, answer));
                 }
                 RuntimeEvent::StartFailed(failure) => return Err(failure.message),
                 _ => {}

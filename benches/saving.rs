@@ -4,6 +4,7 @@
 //! does not sync. What it leaves unwritten is written before ours is timed: a sync of one file waits for others, too.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
@@ -21,13 +22,7 @@ pub fn rows() -> Vec<Row> {
     fill(&record, 1, 10_000, 100);
     let (history, _reports) = begin(&record, Some(1));
     wait(history.session()).expect("it is there");
-    let file = File {
-        path: folder.path().join("saved.ipynb"),
-        form: FileForm::Notebook,
-        force: true,
-        private: false,
-        forcing: String::new(),
-    };
+    let file = beside(&record);
     let mut save = || {
         rustix::fs::sync();
         let began = Instant::now();
@@ -56,6 +51,17 @@ pub fn rows() -> Vec<Row> {
             ..row(Target::None, ours)
         },
     ]
+}
+
+/// A notebook beside a record, written over each time.
+pub(crate) fn beside(record: &Path) -> File {
+    File {
+        path: record.with_extension("ipynb"),
+        form: FileForm::Notebook,
+        force: true,
+        private: false,
+        forcing: String::new(),
+    }
 }
 
 /// A Python that has the notebook in memory and writes it when told.

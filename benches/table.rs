@@ -5,6 +5,8 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::support::peers;
+
 /// Every measurement of one side, or why there is none.
 pub type Figures = Result<Vec<f64>, String>;
 
@@ -115,11 +117,39 @@ pub fn median(figures: &[f64]) -> Option<f64> {
     }
 }
 
-/// The line above the rows.
+/// How far the middle half of the values lies around the median, in percent of it.
+fn spread(figures: &[f64]) -> Option<f64> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    let half = (sorted.get(sorted.len() - 1 - quarter)? - sorted[quarter]) / 2.0;
+    let spread = half / median(&sorted)? * 100.0;
+    (sorted.len() > 1 && spread.is_finite()).then_some(spread)
+}
+
+/// The lines above the rows: machine and versions, and the names of the columns.
 pub fn print_heading() {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let model = field(&read("/proc/cpuinfo"), "model name").unwrap_or_else(|| "?".into());
+    let memory = field(&read("/proc/meminfo"), "MemTotal").unwrap_or_else(|| "?".into());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let system = read("/proc/sys/kernel/osrelease");
     println!(
-        "{:12} {:47} {:>12} {:>12} {:>9}  {:12} {:6} {:>4}  peer",
-        "bench", "what (medians)", "ours", "peer", "ratio", "must be", "", "runs"
+        "machine: {model}, {cores} cores, {memory}, Linux {}",
+        system.trim()
+    );
+    println!(
+        "ours: {}; peers: {}",
+        env!("CARGO_PKG_VERSION"),
+        peers::versions()
+    );
+    println!(
+        "{:12} {:47} {:>12} {:>7} {:>12} {:>9}  {:12} {:6} {:>4}  peer",
+        "bench", "what (medians)", "ours", "spread", "peer", "ratio", "must be", "", "runs"
     );
 }
 
@@ -133,7 +163,9 @@ pub fn print(bench: &str, row: &Row) {
             format!("{} {}", digits(value), row.unit)
         })
     };
-    let ratio = ours.zip(peer).map(|(ours, peer)| ours / peer);
+    let ratio = ours
+        .zip(peer.filter(|peer| *peer > 0.0))
+        .map(|(ours, peer)| ours / peer);
     let (text, met) = target(row, ours, ratio);
     let verdict = match met {
         Some(true) => "met",
@@ -141,10 +173,12 @@ pub fn print(bench: &str, row: &Row) {
         None => "",
     };
     let runs = row.ours.as_ref().map_or(0, Vec::len);
+    let spread = row.ours.as_ref().ok().and_then(|values| spread(values));
     println!(
-        "{bench:12} {:47} {:>12} {:>12} {:>9}  {text:12} {verdict:6} {runs:>4}  {}",
+        "{bench:12} {:47} {:>12} {:>7} {:>12} {:>9}  {text:12} {verdict:6} {runs:>4}  {}",
         row.what,
         show(ours),
+        spread.map_or("-".into(), |spread| format!("±{spread:.0} %")),
         show(peer),
         ratio.map_or("-".into(), |ratio| format!("{} x", digits(ratio))),
         row.peer.as_ref().map_or("(a bound)", |(name, _)| name),
@@ -178,7 +212,7 @@ fn target(row: &Row, ours: Option<f64>, ratio: Option<f64>) -> (String, Option<b
 }
 
 /// Three digits that count.
-fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     let places = match value.abs() {
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,

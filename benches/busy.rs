@@ -1,0 +1,199 @@
+//! The editor while something else is busy: keys are typed one at a time at the prompt, each waited for on the screen,
+//! and the latest of a hundred counts (the 99th percentile). Then Ctrl-C in the same state, till the next prompt; of
+//! these the slowest counts.
+//!
+//! What this bench itself takes is in the figures: it draws the whole output on a screen of its own. The first state,
+//! in which nothing else happens, says how much that is.
+
+use std::any::Any;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::support::home::Home;
+use crate::support::peers;
+use crate::support::pty::{Pty, cursor_line};
+use crate::support::random::Random;
+use crate::table::{Row, Target, guarded};
+
+const KEYS: usize = 300;
+
+const INTERRUPTS: usize = 10;
+
+/// From the key to its echo, in ms.
+const ECHO: f64 = 5.0;
+
+/// From Ctrl-C to the next prompt, in ms.
+const HEARD: f64 = 50.0;
+
+/// As people type at their fastest: a key each 10 ms.
+const PAUSE: Duration = Duration::from_millis(10);
+
+struct State {
+    name: &'static str,
+    /// Input that makes the shell busy, with the prompt free to type at or while it runs.
+    busy: &'static str,
+    /// The prompt is not free: what is typed stands below what runs.
+    runs: bool,
+    /// Another program holds the record.
+    locked: bool,
+    /// Input that is interrupted, and what it shows once it runs.
+    interrupted: (&'static str, &'static str),
+}
+
+const LOOP: (&str, &str) = ("print('be' 'gun'); any(iter(lambda: 0, 1))", "begun");
+
+const STATES: [State; 5] = [
+    State {
+        name: "nothing happens",
+        busy: "1 + 1",
+        runs: false,
+        locked: false,
+        interrupted: LOOP,
+    },
+    State {
+        name: "a cell prints 50 MB/s",
+        // 80 KB each 1.6 ms.
+        busy: "import threading, time; lines = ('-' * 79 + '\\n') * 1000; threading.Thread(target=lambda: \
+            [print(lines, end='') or time.sleep(0.0015) for _ in iter(int, 1)], daemon=True).start()",
+        runs: false,
+        locked: false,
+        interrupted: ("any(print('-' * 79) for _ in iter(int, 1))", "----"),
+    },
+    State {
+        name: "an answer streams 1,000 deltas/s",
+        busy: ".stream",
+        runs: true,
+        locked: false,
+        interrupted: (".stream", "delta"),
+    },
+    State {
+        name: "the record is locked",
+        busy: "1 + 1",
+        runs: false,
+        locked: true,
+        interrupted: LOOP,
+    },
+    State {
+        name: "1 GB has its checkpoint made",
+        busy: "import random; x = bytearray(random.randbytes(1 << 20)) * 1024",
+        runs: false,
+        locked: false,
+        interrupted: LOOP,
+    },
+];
+
+pub fn rows() -> Vec<Row> {
+    STATES.iter().flat_map(State::rows).collect()
+}
+
+impl State {
+    fn rows(&self) -> [Row; 2] {
+        let bound = |what: String, ours, most| Row {
+            what,
+            unit: "ms",
+            ours,
+            peer: None,
+            target: Target::AtMost(most),
+        };
+        [
+            bound(
+                format!("key to echo, p99: {}", self.name),
+                guarded(|| self.keys()),
+                ECHO,
+            ),
+            bound(
+                format!("Ctrl-C, slowest: {}", self.name),
+                guarded(|| self.interrupts()),
+                HEARD,
+            ),
+        ]
+    }
+
+    /// A shell in this state, and what keeps it so.
+    fn shell(&self) -> (Home, Pty, Option<Box<dyn Any>>) {
+        let home = Home::new();
+        let python = peers::plain_python();
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/benches/peers/streaming_acp.py"
+        );
+        let agent = [&python.to_string_lossy(), script];
+        let agent = shlex::try_join(agent).expect("paths have no NUL");
+        let agent = format!("acp:{agent}");
+        let mut pty = Pty::spawn(&home, &["--no-ipython", "--agent", &agent], (100, 30));
+        pty.patience = Duration::from_secs(30);
+        pty.at_line("In [1]:");
+        pty.send_line("print('re' 'ady')");
+        pty.wait_for("ready");
+        pty.at_line("In [2]:");
+        let lock = self.locked.then(|| lock(&home.history()));
+        (home, pty, lock)
+    }
+
+    fn keys(&self) -> Vec<f64> {
+        let (_home, pty, _lock) = self.shell();
+        pty.send_line(self.busy);
+        match self.runs {
+            true => pty.wait_for("delta"),
+            false => pty.at_line("In [3]:"),
+        }
+        let (mut random, mut typed, mut echoes) = (Random::new(29), String::new(), Vec::new());
+        for _ in 0..KEYS {
+            if typed.len() == 40 {
+                pty.send("\x15");
+                pty.wait_gone(&typed);
+                typed.clear();
+            }
+            sleep(PAUSE);
+            typed.push(char::from(*random.pick(b"abcdefghijklmnopqrstuvwxyz")));
+            let begin = Instant::now();
+            pty.send(&typed[typed.len() - 1..]);
+            pty.wait_for(&typed);
+            echoes.push(begin.elapsed().as_secs_f64() * 1e3);
+        }
+        let late = |echoes: &[f64]| {
+            let mut sorted = echoes.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            sorted[sorted.len() * 99 / 100]
+        };
+        echoes.chunks(KEYS / 3).map(late).collect()
+    }
+
+    fn interrupts(&self) -> Vec<f64> {
+        let (_home, pty, _lock) = self.shell();
+        let (input, shows) = self.interrupted;
+        if !self.runs && !self.busy.contains("thread") {
+            pty.send_line(self.busy);
+            pty.at_line("In [3]:");
+        }
+        let one = || {
+            let prompt = pty.look(cursor_line);
+            pty.send_line(input);
+            pty.wait_for(shows);
+            sleep(PAUSE);
+            let begin = Instant::now();
+            pty.send("\x03");
+            pty.wait_until("the next prompt", |screen| {
+                let line = cursor_line(screen);
+                line.starts_with("In [") && line.trim_end() != prompt.trim_end()
+            });
+            let heard = begin.elapsed().as_secs_f64() * 1e3;
+            pty.send("\x15\x0c");
+            pty.wait_gone(shows);
+            heard
+        };
+        let all: Vec<f64> = (0..INTERRUPTS).map(|_| one()).collect();
+        vec![all.iter().copied().fold(0.0, f64::max)]
+    }
+}
+
+fn lock(record: &Path) -> Box<dyn Any> {
+    let lock = Connection::open(record).expect("the record of our shell");
+    lock.busy_timeout(Duration::from_secs(10))
+        .expect("a moment");
+    lock.execute_batch("BEGIN EXCLUSIVE").expect("it is free");
+    Box::new(lock)
+}
