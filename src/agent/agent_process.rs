@@ -164,6 +164,11 @@ impl<P: Purpose, K: Default> AgentProcess<P, K> {
         self.pending.expire(now)
     }
 
+    /// False once the process has closed its input.
+    pub(super) fn listens(&self) -> bool {
+        self.peer.listens()
+    }
+
     /// The number of lines that were no messages.
     pub(super) fn junk(&self) -> u64 {
         self.peer.junk()

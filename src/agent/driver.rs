@@ -270,6 +270,10 @@ impl<C: Client> Driver<C> {
         while self.current.is_none()
             && let Some((turn, request)) = self.queue.pop_front()
         {
+            // One that has closed its input since the last turn is over: the turn is for the next.
+            if (self.process.as_ref()).is_some_and(|it| it.ready && !it.listens()) {
+                self.on_exit();
+            }
             self.current = Some(ActiveTurn {
                 turn,
                 state: self.client.turn(turn, &request),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::stderr_cause;
+use crate::output::filter::{Filter, Policy};
 use crate::rpc::RpcError;
 use crate::text::{cut_characters, joined_words};
 
@@ -112,10 +113,16 @@ fn unanswered(name: &str, method: &str, patience: Duration) -> String {
     format!("`{name}` did not answer `{method}` within {seconds} s")
 }
 
-/// Foreign text on one line, cut to [`MAX_CHARS`] characters, without control characters.
+/// Foreign text on one line, cut to [`MAX_CHARS`] characters, without sequences and control characters.
 pub(super) fn one_line(text: &str) -> String {
-    let stderr = joined_words(&text.replace(char::is_control, " "));
-    cut_characters(&stderr, MAX_CHARS).into_owned()
+    // Ends a line as a newline does; the filter would drop it.
+    let text = text.replace('\r', "\n");
+    let mut filter = Filter::new(Policy::Text);
+    let mut shown = Vec::with_capacity(text.len());
+    filter.push(text.as_bytes(), &mut shown);
+    filter.finish(&mut shown);
+    let words = joined_words(&String::from_utf8_lossy(&shown));
+    cut_characters(&words, MAX_CHARS).into_owned()
 }
 
 /// The message of a JSON-RPC error with the details of its `data`, on one line.
@@ -185,6 +192,18 @@ fn not_protocol(junk: u64) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn foreign_text_is_one_line_without_sequences() {
+        for (text, expected) in [
+            ("a\nb\r\nc\td\re", "a b c d e"),
+            ("\x1b[31mno key\x1b[0m", "no key"),
+            ("\x1b]0;title\x07a\x1b]8;;u\x1b\\b\x07\u{9b}2J", "ab2J"),
+            ("a\x1b[31\nb", "a^[[31 b"),
+        ] {
+            assert_eq!(one_line(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn whatever_an_error_says_in_its_data_is_told_in_one_line() {

@@ -284,34 +284,9 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
 #[cfg(test)]
 mod tests {
     use super::{Script, ScriptedAgent};
-    use crate::{
-        Agent, AgentEvent, AgentReply, Approvals, Effort, Sandbox, ThreadMode, ToolCall, TurnId,
-        TurnRequest, TurnSettings, WebSearchUse,
-    };
+    use crate::turn::tests::request;
+    use crate::{Agent, AgentEvent, AgentReply, ToolCall, TurnId};
     use serde_json::json;
-
-    fn request() -> TurnRequest {
-        TurnRequest {
-            instructions: String::new(),
-            history: Vec::new(),
-            input: Vec::new(),
-            tools: Vec::new(),
-            settings: TurnSettings {
-                model: None,
-                effort: Effort::Low,
-                search: WebSearchUse::Off,
-                cwd: "/".into(),
-                threads: ThreadMode::Session,
-                approvals: Approvals::Never,
-                sandbox: Sandbox::ReadOnly,
-                shell: true,
-                mcp_servers: Vec::new(),
-                start_timeout: None,
-            },
-            thread: None,
-            schema: None,
-        }
-    }
 
     fn text(turn: TurnId) -> AgentEvent {
         AgentEvent::Text {

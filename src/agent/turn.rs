@@ -161,3 +161,80 @@ impl Usage {
         })
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{Approvals, Effort, Sandbox, ThreadMode, WebSearchUse};
+
+    /// A request without input, in a thread of the session.
+    pub(crate) fn request() -> TurnRequest {
+        TurnRequest {
+            instructions: String::new(),
+            history: Vec::new(),
+            input: Vec::new(),
+            tools: Vec::new(),
+            settings: TurnSettings {
+                model: None,
+                effort: Effort::Low,
+                search: WebSearchUse::Off,
+                cwd: "/".into(),
+                threads: ThreadMode::Session,
+                approvals: Approvals::Never,
+                sandbox: Sandbox::ReadOnly,
+                shell: true,
+                mcp_servers: Vec::new(),
+                start_timeout: None,
+            },
+            thread: None,
+            schema: None,
+        }
+    }
+
+    #[test]
+    fn amounts_of_money_are_read_and_shown_with_the_digits_they_need() {
+        for (amount, currency, shown) in [
+            (0.0, "USD", Some("0.0000 USD")),
+            (0.0000014, "USD", Some("0.0000 USD")),
+            (0.099999, "USD", Some("0.1000 USD")),
+            (0.1, "eur", Some("0.10 eur")),
+            (12.345678, "X99", Some("12.35 X99")),
+            (999_999_999.0, "USD", Some("999999999.00 USD")),
+            (1e9, "USD", None),
+            (-0.1, "USD", None),
+            (f64::NAN, "USD", None),
+            (1.0, "US", None),
+            (1.0, "USDT", None),
+            (1.0, "U$D", None),
+        ] {
+            let cost = Cost::new(amount, currency);
+            let told = cost.map(|cost| cost.to_string());
+            assert_eq!(told.as_deref(), shown, "{amount} {currency}");
+            if let Some(cost) = cost {
+                assert!((cost.amount() - amount).abs() < 1e-6, "{amount}");
+                assert_eq!(cost.currency(), currency);
+            }
+        }
+        assert_eq!(Cost::new(1.5e-6, "USD").map(|it| it.millionths), Some(2));
+    }
+
+    #[test]
+    fn tokens_are_added_and_what_is_known_of_one_holds_for_both() {
+        let usage = |n: u64, more: Option<u64>| Usage {
+            input: n,
+            cached: 10 * n,
+            output: 100 * n,
+            reasoning: 1000 * n,
+            window: more,
+            cost: more.and_then(|more| Cost::new(more as f64, "USD")),
+        };
+        let (one, other) = (Some(usage(1, None)), Some(usage(2, Some(7))));
+        assert_eq!(Usage::sum(None, None), None);
+        assert_eq!(Usage::sum(one, None), one);
+        assert_eq!(Usage::sum(None, other), other);
+        assert_eq!(Usage::sum(one, other), Some(usage(3, Some(7))));
+        assert_eq!(Usage::sum(other, one), Some(usage(3, Some(7))));
+        let third = Some(usage(4, Some(8)));
+        assert_eq!(Usage::sum(third, other), Some(usage(6, Some(8))));
+    }
+}

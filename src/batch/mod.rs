@@ -71,13 +71,13 @@ pub fn run(
     mut kept: Option<&mut NotebookRun>,
     options: &BatchOptions,
 ) -> Result<i32, Report> {
-    let ending = signals::listen(session.clone())?;
+    let heard = signals::listen(session.clone())?;
     let wishes = session.editor_requests();
     let mut first_failure = 0;
     let mut toggled = false;
     if options.set_up {
         let ended = show(session, &session.run_startup(), None, None, options)?;
-        ending.leave_it_to_the_signal();
+        heard.leave_it_to_the_signal();
         drain(background, options)?;
         // Other failures have been reported, and are not failures of the inputs.
         if ended.code == INTERRUPTED {
@@ -86,7 +86,7 @@ pub fn run(
     }
     for file in &options.load {
         let ended = show(session, &session.load(file.clone()), None, None, options)?;
-        ending.leave_it_to_the_signal();
+        heard.leave_it_to_the_signal();
         drain(background, options)?;
         // Later inputs depend on the file.
         if ended.left || ended.code != 0 {
@@ -117,6 +117,13 @@ pub fn run(
             watch.begin();
         }
         let mut ended = show(session, &run, kept.as_deref_mut(), Some(&watch), options)?;
+        if heard.take_interrupt() && ended.died {
+            ended = Ended {
+                code: INTERRUPTED,
+                left: true,
+                ..Ended::default()
+            };
+        }
         if ended.raised && options.may_raise.contains(&number) {
             ended.code = 0;
         }
@@ -134,7 +141,7 @@ pub fn run(
             let last = prompts.then(|| session.last_exchange()).flatten();
             kept.ended(last.map(|exchange| exchange.response))?;
         }
-        ending.leave_it_to_the_signal();
+        heard.leave_it_to_the_signal();
         while let Some(wish) = wishes.take() {
             match wish {
                 EditorRequest::TogglePrompts => toggled ^= true,
@@ -181,6 +188,8 @@ struct Ended {
     left: bool,
     /// The exit code is that of an exception in a cell.
     raised: bool,
+    /// The interpreter died of it, or was lost.
+    died: bool,
 }
 
 fn show(
@@ -252,6 +261,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
                 Ending::Error | Ending::Died(_) | Ending::Lost(_) => 1,
             };
             ended.raised = *ending == Ending::Error;
+            ended.died = matches!(ending, Ending::Died(_) | Ending::Lost(_));
             ended.left = ended.code == INTERRUPTED;
         }
         SessionEvent::End(EndEvent::Turn { outcome, .. }) => {

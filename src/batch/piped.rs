@@ -59,7 +59,7 @@ impl PipedInput {
         std::thread::Builder::new()
             .name("piped text".into())
             .spawn(read)
-            .map_err(|error| Report::failure("could not read standard input").because(error))?;
+            .map_err(|error| Report::no_thread("that reads standard input", &error))?;
         Ok(PipedInput::of(chunks))
     }
 

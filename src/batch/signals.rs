@@ -19,14 +19,23 @@ const SAVE: Duration = Duration::from_millis(1800);
 /// A second interrupt within this time ends the program; the third one does at any time.
 const SECOND_TRY: Duration = Duration::from_secs(2);
 
-/// True while a signal is ending the program: the signal's thread then sets the exit status.
+/// What signals have done so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ending(Arc<AtomicBool>);
+pub(super) struct Heard {
+    /// A signal is ending the program: the signal's thread then sets the exit status.
+    ending: Arc<AtomicBool>,
+    interrupted: Arc<AtomicBool>,
+}
 
-impl Ending {
+impl Heard {
+    /// Whether an interrupt has come since this was last asked.
+    pub(super) fn take_interrupt(&self) -> bool {
+        self.interrupted.swap(false, Ordering::SeqCst)
+    }
+
     /// Returns if no signal is ending the program; else never.
     pub(super) fn leave_it_to_the_signal(&self) {
-        while self.0.load(Ordering::SeqCst) {
+        while self.ending.load(Ordering::SeqCst) {
             std::thread::park();
         }
     }
@@ -36,11 +45,11 @@ impl Ending {
 ///
 /// # Errors
 /// A handler or a thread is not available.
-pub(super) fn listen(session: SessionHandle) -> Result<Ending, Report> {
+pub(super) fn listen(session: SessionHandle) -> Result<Heard, Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
-    let ending = Ending::default();
-    let begun = ending.clone();
+    let heard = Heard::default();
+    let told = heard.clone();
     let listen = move || {
         let mut interrupted: Vec<Instant> = Vec::new();
         for signal in signals.forever() {
@@ -49,10 +58,11 @@ pub(super) fn listen(session: SessionHandle) -> Result<Ending, Report> {
                 .is_some_and(|last| last.elapsed() <= SECOND_TRY);
             if signal == SIGINT && !again && interrupted.len() < 2 {
                 interrupted.push(Instant::now());
+                told.interrupted.store(true, Ordering::SeqCst);
                 session.interrupt();
                 continue;
             }
-            begun.0.store(true, Ordering::SeqCst);
+            told.ending.store(true, Ordering::SeqCst);
             session.close(SAVE);
             // Returns only when the signal cannot be raised; the exit status then carries its number.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -63,5 +73,5 @@ pub(super) fn listen(session: SessionHandle) -> Result<Ending, Report> {
         .name("signals".into())
         .spawn(listen)
         .map_err(failed)?;
-    Ok(ending)
+    Ok(heard)
 }

@@ -135,7 +135,7 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
                 }
             }
         })
-        .map_err(|error| Report::failure("could not start a thread").because(error))?;
+        .map_err(|error| Report::no_thread("that shows notices", &error))?;
     let served = mcp::serve(&session, allowance(&wanted.allow));
     session.close(LEAVE);
     served.map(|()| 0)

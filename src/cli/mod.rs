@@ -64,6 +64,12 @@ pub fn main() -> i32 {
             {
                 return ended(&report, &environment);
             }
+            // Clap shows arguments as they are.
+            let said = error.to_string();
+            if error.use_stderr() && said.contains(|c: char| c.is_control() && c != '\n') {
+                let said = said.strip_prefix("error: ").unwrap_or(&said).trim_end();
+                return ended(&Report::usage(said), &environment);
+            }
             // A closed pipe is no failure.
             let _ = error.print();
             return match error.kind() {

@@ -516,3 +516,35 @@ impl AnswerView {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek};
+
+    use super::*;
+    use crate::agent::WorkStatus::{Done, Running};
+    use crate::config::Images;
+    use crate::environment::Environment;
+    use crate::screen::ColorChoice;
+
+    #[test]
+    fn a_plan_that_is_told_again_unchanged_is_printed_once() {
+        let environment = Environment::default();
+        let mut file = tempfile::tempfile().unwrap();
+        let screen = Screen::onto(&file, &environment, ColorChoice::Never).unwrap();
+        let pictures = Pictures::new(&environment, Images::Off);
+        let mut view = AnswerView::new(screen, Appearance::default(), pictures);
+        for status in [Running, Running, Done, Done] {
+            let step = PlanStep {
+                text: "look".into(),
+                status,
+            };
+            view.on_event(AnswerEvent::Planned(vec![step])).unwrap();
+        }
+        view.settle().unwrap();
+        let mut printed = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut printed).unwrap();
+        assert_eq!(printed.matches("look").count(), 2, "{printed}");
+    }
+}

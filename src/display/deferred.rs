@@ -43,9 +43,13 @@ impl DeferredEvents {
                 self.events.retain(|event| !asks(event));
                 return Ok(());
             }
-            SessionEvent::End(EndEvent::Turn { .. } | EndEvent::Asked { .. })
-            | SessionEvent::RuntimeDied { .. } => {
+            SessionEvent::End(EndEvent::Turn { .. } | EndEvent::Asked { .. }) => {
                 self.drop_questions(prompt)?;
+            }
+            // The agent's questions stand; what the interpreter's code wanted to read is not needed any more.
+            SessionEvent::RuntimeDied { .. } => {
+                self.events.retain(|event| !wants_input(event));
+                prompt.close_input()?;
             }
             SessionEvent::Cell(CellEvent::Ended { .. })
             | SessionEvent::Answer(AnswerEvent::ToolRan { .. } | AnswerEvent::Denied { .. }) => {
@@ -82,14 +86,45 @@ impl DeferredEvents {
         &mut self,
         prompt: &mut QuestionPrompt,
     ) -> Result<(), ScreenError> {
-        let asks = |event: &SessionEvent| {
-            matches!(
-                event,
-                SessionEvent::Question(QuestionEvent::Asked(_))
-                    | SessionEvent::Cell(CellEvent::InputRequested { .. })
-            )
-        };
-        self.events.retain(|event| !asks(event));
+        self.events.retain(|event| {
+            !matches!(event, SessionEvent::Question(QuestionEvent::Asked(_))) && !wants_input(event)
+        });
         prompt.dismiss()
+    }
+}
+
+fn wants_input(event: &SessionEvent) -> bool {
+    matches!(event, SessionEvent::Cell(CellEvent::InputRequested { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::question_prompt::tests::prompt;
+    use super::*;
+    use crate::runtime::Death;
+    use crate::session::{Question, QuestionSubject};
+
+    #[test]
+    fn the_agents_question_stands_when_the_interpreter_dies_and_its_own_does_not() {
+        let died = || SessionEvent::RuntimeDied {
+            death: Death::Signalled(9),
+            restarting: true,
+        };
+        let mut events = DeferredEvents::default();
+        let (mut asked, _keyboard) = prompt();
+        let question = Question {
+            id: 1,
+            caller: None,
+            about: QuestionSubject::Cells(Vec::new()),
+            options: Vec::new(),
+            reasons: false,
+        };
+        asked.ask(question).unwrap();
+        events.defer(died(), &mut asked).unwrap();
+        assert!(asked.is_open());
+        let (mut reads, _keyboard) = prompt();
+        reads.input(1, "your name? ", false).unwrap();
+        events.defer(died(), &mut reads).unwrap();
+        assert!(!reads.is_open());
     }
 }

@@ -11,7 +11,7 @@ use super::rows::Rows;
 use crate::agent::{Change, FileChange};
 use crate::markdown::{Appearance, CodePainter, CodeState};
 use crate::text::MARKED;
-use crate::text::escape::visible;
+use crate::text::escape::visible_lines;
 use crate::text::expand_tabs;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,8 @@ impl DiffColours {
         if !paints || is_mark {
             return None;
         }
-        let line = expand_tabs(&visible(line), 0);
+        // Behind its sign.
+        let line = expand_tabs(&visible_lines(line), 1);
         let mut rest = line.as_str();
         let runs = self.painter.line(&mut self.state, &line).into_iter();
         let runs = runs.map(|(length, own)| {

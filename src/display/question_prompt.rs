@@ -477,3 +477,61 @@ impl PromptPainter {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::environment::Environment;
+    use crate::screen::ColorChoice;
+
+    /// Nobody types.
+    #[derive(Default)]
+    pub(in crate::display) struct Silent(Mutex<Vec<(u64, InputReply)>>);
+
+    impl Keyboard for Silent {
+        fn typeahead(&self) -> Typeahead {
+            Typeahead::default()
+        }
+        fn since_last_key(&self) -> Duration {
+            Duration::MAX
+        }
+        fn capture(&self) {}
+        fn take_captured(&self) -> Vec<u8> {
+            Vec::new()
+        }
+        fn release(&self, _rest: &[u8]) {}
+        fn take_resumed(&self) -> bool {
+            false
+        }
+        fn is_interrupted(&self) -> bool {
+            false
+        }
+        fn interrupt(&self) {}
+        fn answer(&self, _question: u64, _reply: Reply) {}
+        fn reply_input(&self, call: u64, reply: InputReply) {
+            self.0.lock().unwrap().push((call, reply));
+        }
+    }
+
+    /// A prompt without a terminal, and what it replies.
+    pub(in crate::display) fn prompt() -> (QuestionPrompt, Arc<Silent>) {
+        let file = tempfile::tempfile().unwrap();
+        let screen = Screen::onto(&file, &Environment::default(), ColorChoice::Never).unwrap();
+        let keyboard = Arc::new(Silent::default());
+        let shared: Arc<dyn Keyboard> = keyboard.clone();
+        let prompt = QuestionPrompt::new(screen, Appearance::default(), Some(shared));
+        (prompt, keyboard)
+    }
+
+    #[test]
+    fn a_tool_that_asks_for_a_line_hears_of_its_end_when_its_turn_is_stopped() {
+        let (mut prompt, keyboard) = prompt();
+        prompt.input(7, "your name? ", false).unwrap();
+        prompt.dismiss().unwrap();
+        assert!(!prompt.is_open());
+        let replies = keyboard.0.lock().unwrap();
+        assert!(matches!(replies[..], [(7, InputReply::Eof)]), "{replies:?}");
+    }
+}

@@ -312,7 +312,8 @@ fn signal_process(process: &Process, signal: Signal) {
                 let _ = pidfd_send_signal(&handle, Signal::CONT);
             }
         }
-        Err(Errno::NOSYS) => {
+        // An old kernel, or a filter that refuses the call.
+        Err(Errno::NOSYS | Errno::PERM) => {
             let _ = kill_process(id, signal);
         }
         Err(_) => {}

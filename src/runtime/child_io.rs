@@ -1,9 +1,9 @@
-//! What a thread needs to serve a child without waiting for it: word of the child's end, and a pipe with room or not.
+//! What a thread needs to serve a child without waiting for it: word of the child's end, a pipe with room or not, and a
+//! chunk of its output.
 //!
-//! Invariant: nothing here blocks; bytes that find no room are kept, in order, until the pipe is gone. Absent on
-//! purpose: the child's output, which each runtime reads in its own way.
+//! Invariant: nothing here blocks; bytes that find no room are kept, in order, until the pipe is gone.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -53,5 +53,117 @@ impl InputPipe {
 
     pub(super) fn close(&mut self) {
         self.pipe = None;
+    }
+}
+
+/// Most of a chunk, in bytes.
+pub(super) const CHUNK: usize = 64 * 1024;
+
+/// Output that was there at once; of a terminal, at most up to a change of its mode.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct OutputChunk {
+    pub(super) bytes: Vec<u8>,
+    /// The terminal's mode when these were written.
+    pub(super) is_raw: bool,
+    /// What was read last, when the mode changed: written before or after that, and taken as raw.
+    pub(super) last_read: Vec<u8>,
+    /// The other end is closed.
+    pub(super) ended: bool,
+}
+
+impl OutputChunk {
+    fn new(is_raw: bool) -> Self {
+        OutputChunk {
+            bytes: Vec::with_capacity(CHUNK),
+            is_raw,
+            last_read: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Reads once: a pipe returns all it has.
+    pub(super) fn of_pipe(source: impl AsFd) -> Self {
+        let mut chunk = OutputChunk::new(false);
+        chunk.read(source);
+        chunk
+    }
+
+    /// Reads what is there (a terminal returns a line or a page), and looks at the mode before and after each read.
+    pub(super) fn of_terminal(source: impl AsFd, mut is_raw: impl FnMut() -> bool) -> Self {
+        let mut chunk = OutputChunk::new(is_raw());
+        while chunk.bytes.len() < CHUNK {
+            let start = chunk.bytes.len();
+            if !chunk.read(&source) {
+                break;
+            }
+            if is_raw() != chunk.is_raw {
+                chunk.last_read = chunk.bytes.split_off(start);
+                break;
+            }
+        }
+        chunk
+    }
+
+    /// Reads once; false: nothing was there.
+    fn read(&mut self, source: impl AsFd) -> bool {
+        loop {
+            match rustix::io::read(&source, rustix::buffer::spare_capacity(&mut self.bytes)) {
+                Ok(1..) => return true,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return false,
+                // EIO: the other end of the terminal is closed.
+                Ok(0) | Err(_) => {
+                    self.ended = true;
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::pipe::{PipeFlags, pipe_with};
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_while_the_mode_changed_is_apart_and_raw() {
+        let (source, other) = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC).unwrap();
+        let write = |text: &str| rustix::io::write(&other, text.as_bytes()).unwrap();
+        let chunk = |bytes: &str, is_raw, last_read: &str, ended| OutputChunk {
+            bytes: bytes.into(),
+            is_raw,
+            last_read: last_read.into(),
+            ended,
+        };
+        // The first question comes before the first read.
+        for (modes, is_raw, bytes, last_read) in [
+            (&[false, false, false][..], false, "line", ""),
+            (&[true, true, true], true, "line", ""),
+            (&[false, true], false, "", "line"),
+            (&[true, false], true, "", "line"),
+        ] {
+            write("line");
+            let mut modes = modes.iter();
+            let read = OutputChunk::of_terminal(&source, || *modes.next().unwrap());
+            assert_eq!(read, chunk(bytes, is_raw, last_read, false));
+        }
+        // A program writes a line, changes the mode and writes on.
+        write("line");
+        let mut asked = 0;
+        let read = OutputChunk::of_terminal(&source, || {
+            asked += 1;
+            if asked == 2 {
+                write("clear");
+            }
+            asked == 3
+        });
+        assert_eq!(read, chunk("line", false, "clear", false));
+        drop(other);
+        // What another test forks holds the other end until it runs its own program.
+        let mut reads = std::iter::repeat_with(|| OutputChunk::of_terminal(&source, || false));
+        let read = reads.find(|read| *read != chunk("", false, "", false));
+        assert_eq!(read, Some(chunk("", false, "", true)));
     }
 }

@@ -146,6 +146,7 @@ impl LastDeath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Execute;
     use crate::control::{Control, EventSender};
     use tokio::sync::mpsc::channel;
 
@@ -183,6 +184,27 @@ mod tests {
         let notice = |event| matches!(event, RuntimeEvent::Notice(text) if text == "0");
         assert!(read.blocking_recv().is_some_and(notice));
         assert!(read.blocking_recv().is_none());
+    }
+
+    #[test]
+    fn where_the_system_refuses_a_thread_each_request_ends_with_that_reason() {
+        let (events, mut read) = channel(9);
+        let death = Death::NotStarted(StartFailure {
+            message: "no thread".into(),
+            hint: String::new(),
+        });
+        let mut runtime = SupervisedRuntime {
+            orders: Arc::new(Control::<()>::new()),
+            capabilities: Arc::new(Mutex::new(RuntimeCapabilities::all("none"))),
+            terminal: None,
+            last_id: 0,
+            thread: None,
+            refused: Some((events, death)),
+        };
+        let cell = runtime.submit(RuntimeRequest::Execute(Execute::numbered("1".into(), 1)));
+        let ended = format!("{:?}", read.try_recv().unwrap());
+        assert!(ended.contains("no thread"), "{ended}");
+        assert!(ended.contains(&format!("{cell:?}")), "{ended}");
     }
 
     #[test]

@@ -242,9 +242,7 @@ impl BackgroundOutput {
         std::thread::Builder::new()
             .name("background".into())
             .spawn(take)
-            .map_err(|error| {
-                Report::failure("could not start the thread for background output").because(error)
-            })?;
+            .map_err(|error| Report::no_thread("for background output", &error))?;
         Ok(background)
     }
 

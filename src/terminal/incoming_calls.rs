@@ -72,9 +72,7 @@ impl PendingCalls {
                     receiver.on_call(call);
                 }
             })
-            .map_err(|error| {
-                Report::failure("could not start the thread for MCP clients").because(error)
-            })?;
+            .map_err(|error| Report::no_thread("for MCP clients", &error))?;
         Ok(calls)
     }
 

@@ -505,22 +505,4 @@ fn next_reason(listener: &mut PipeReader) -> WakeReason {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wake_reasons_come_in_order_and_only_to_a_reader() {
-        let told = ReaderWaker::default();
-        assert!(!told.interrupt());
-        let mut listener = told.listen().unwrap();
-        told.resumed();
-        assert!(told.clone().interrupt());
-        told.close();
-        assert!(!told.interrupt());
-        let heard = [(); 3].map(|()| next_reason(&mut listener));
-        assert_eq!(
-            heard,
-            [WakeReason::Resumed, WakeReason::Interrupt, WakeReason::Over]
-        );
-    }
-}
+mod tests;

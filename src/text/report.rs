@@ -38,6 +38,18 @@ impl Report {
         }
     }
 
+    /// A thread, `whose`, could not be started.
+    pub fn no_thread(whose: &str, error: &std::io::Error) -> Self {
+        let report = Report::failure(format!("could not start the thread {whose}")).because(error);
+        match error.kind() {
+            // That is no answer of Linux itself, and the C library takes only "no such call" for an answer.
+            std::io::ErrorKind::PermissionDenied => report.hint(
+                "a filter of system calls (of a container?) refuses `clone3`: let it answer ENOSYS, or run without it",
+            ),
+            _ => report,
+        }
+    }
+
     pub fn usage(message: impl Into<String>) -> Self {
         Report {
             kind: ReportKind::Usage,

@@ -332,3 +332,6 @@ pub(super) fn prompt_events(
     });
     events
 }
+
+#[cfg(test)]
+mod tests;

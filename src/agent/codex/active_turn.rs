@@ -99,3 +99,6 @@ pub(super) fn send_interrupt(process: &mut AgentProcess, running: &RunningTurn) 
     }
     params.is_some()
 }
+
+#[cfg(test)]
+mod tests;

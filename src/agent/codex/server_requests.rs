@@ -20,6 +20,7 @@ use super::wire::turn::TurnSteerParams;
 use crate::failure::one_line;
 use crate::rpc::{RpcError, RpcId};
 use crate::text::cut;
+use crate::text::escape::visible;
 use crate::{
     AgentEvent, AgentQuestion, AgentReply, Approvals, Decision, InputPart, QuestionAnswer, Sandbox,
     Subject, ToolCall, TurnSettings,
@@ -264,7 +265,8 @@ fn auto_answer(
         AnswerOutcome::Answer(value) => value,
         AnswerOutcome::AskAgain(_) => answer_format.refusal(),
     };
-    let message = one_line(&format!("{verdict} {what}"));
+    // What was allowed is shown whole: a sequence in it is spelled out.
+    let message = one_line(&format!("{verdict} {}", visible(&what)));
     Some((decision, answer, message))
 }
 

@@ -100,22 +100,10 @@ pub(super) fn effort(effort: Effort) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ThreadMode;
 
     #[test]
     fn servers_are_configured_and_asked_about_as_the_rest_is() {
-        let mut settings = TurnSettings {
-            model: None,
-            effort: Effort::Low,
-            search: WebSearchUse::Off,
-            cwd: "/".into(),
-            threads: ThreadMode::Session,
-            approvals: Approvals::Never,
-            sandbox: Sandbox::ReadOnly,
-            shell: true,
-            mcp_servers: Vec::new(),
-            start_timeout: None,
-        };
+        let mut settings = crate::turn::tests::request().settings;
         assert!(config(&settings).get("mcp_servers").is_none());
         settings.mcp_servers.push(McpServer {
             name: "web".into(),

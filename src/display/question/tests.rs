@@ -1,9 +1,11 @@
 //! Keys against questions: tables.
 
 use super::*;
-use crate::agent::FormField;
+use crate::agent::{Change, FileChange, FormField};
 use crate::keys::Decoder;
 use crate::session::ProposedCell;
+use crate::text::escape::visible_lines;
+use crate::text::expand_tabs;
 use proptest::prelude::*;
 
 fn command() -> QuestionSubject {
@@ -364,4 +366,114 @@ fn the_keys_stand_between_what_is_offered_and_what_is_chosen_from() {
             "  4. something else…"
         ]
     );
+}
+
+/// True when these rows show the lines of `code`, each spelled and whole: `first` before its first row, as many blanks
+/// before the others.
+fn shows(rows: &[String], code: &str, first: impl Fn(usize) -> String) -> bool {
+    let shown = visible_lines(code);
+    let lines: Vec<String> = shown.split('\n').map(|line| expand_tabs(line, 0)).collect();
+    let stands_at = |start: usize| {
+        let mut rows = rows[start..].iter();
+        lines.iter().enumerate().all(|(number, line)| {
+            let before = first(number);
+            let Some(row) = rows.next().and_then(|row| row.strip_prefix(&before)) else {
+                return false;
+            };
+            let mut whole = row.to_owned();
+            let margin = " ".repeat(before.chars().count());
+            while whole.len() < line.len() {
+                let Some(row) = rows.next().and_then(|row| row.strip_prefix(&margin)) else {
+                    return false;
+                };
+                whole.push_str(row);
+            }
+            whole == *line
+        })
+    };
+    (0..rows.len()).any(stands_at)
+}
+
+/// Text made to be read as something else: controls, an order of letters, what is wide or has no width, long and blank
+/// lines.
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        3 => "[a-z =()'#.]{1,12}",
+        1 => Just("\n".to_owned()),
+        1 => Just("\n\n\n\n".to_owned()),
+        1 => "[\t ]{1,90}",
+        1 => "[\u{0}-\u{1f}\u{7f}-\u{9f}]{1,4}",
+        1 => "[\u{202a}-\u{202e}\u{2066}-\u{2069}\u{200b}-\u{200f}\u{e0020}-\u{e007f}\u{feff}\u{2028}]{1,3}",
+        1 => "[漢字ひらカ한글]{1,60}",
+        1 => "[אבגדابتثกขค]{1,9}",
+        1 => "[e\u{301}\u{fe0f}👩\u{200d}👧🇩🇪]{1,5}",
+        1 => Just("\r\n".to_owned()),
+        1 => Just("x".repeat(300)),
+    ];
+    prop::collection::vec(piece, 1..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(crate::properties::cases(crate::properties::USUAL))]
+
+    /// What is shown is what runs, whatever asks for it.
+    #[test]
+    fn what_is_shown_is_what_runs(code in hostile(), width in 40usize..160, colour: bool) {
+        let appearance = Appearance { colour, ..Appearance::default() };
+        let cell = |code: &str| ProposedCell { code: code.into(), title: code.into(), reset: false };
+        let digits = code.lines().count().to_string().len();
+        let numbered = |line: usize| format!("{:>1$} ", line + 1, digits + 2);
+        let plain = |_: usize| "    ".to_owned();
+        let signed = |_: usize| "  ".to_owned();
+        let edit = |path: &str, change: Change| QuestionSubject::Agent(Subject::Edit {
+            changes: vec![FileChange { path: path.into(), change }],
+            reason: Some(code.clone()),
+        });
+        let subject = |about: QuestionSubject| {
+            let question = OpenQuestion::new(Question::usual(1, about));
+            let rows = question.body(width, &appearance);
+            rows.iter().map(Line::plain).collect::<Vec<String>>()
+        };
+        let check = |kind: &str, about: QuestionSubject, first: &dyn Fn(usize) -> String| {
+            let rows = subject(about);
+            assert!(shows(&rows, &code, first), "{kind}, {width} columns: {code:?} as\n{}", rows.join("\n"));
+            let hidden = rows.iter().find(|row| row.chars().any(char::is_control));
+            assert_eq!(hidden, None, "{kind}");
+        };
+        check("cells", QuestionSubject::Cells(vec![cell("a"), cell(&code)]), &numbered);
+        check("a cell", QuestionSubject::Cells(vec![cell(&code)]), &numbered);
+        let unprotected = QuestionSubject::Unprotected { code: code.clone(), why: code.clone() };
+        check("pyrun", unprotected, &numbered);
+        let skill = QuestionSubject::SkillCode {
+            skill: code.clone(),
+            path: code.clone(),
+            blocks: vec!["a".into(), code.clone()],
+        };
+        check("a skill", skill, &numbered);
+        let command = Subject::Command { command: code.clone(), cwd: code.clone(), reason: Some(code.clone()) };
+        check("a command", QuestionSubject::Agent(command), &plain);
+        let input = Subject::Input {
+            program: code.clone(),
+            text: code.clone(),
+            cwd: code.clone(),
+            reason: None,
+        };
+        check("input", QuestionSubject::Agent(input), &plain);
+        let link = Subject::Link { server: "s".into(), message: code.clone(), url: code.clone() };
+        check("a link", QuestionSubject::Agent(link), &plain);
+        let permissions = Subject::Permissions {
+            requested: vec!["network".into(), code.clone()],
+            cwd: code.clone(),
+            reason: None,
+        };
+        check("permissions", QuestionSubject::Agent(permissions), &plain);
+        // A diff shows a line for each line of the file.
+        let line = code.replace(['\n', '\r'], " ");
+        for path in ["/a/b.py", "/a/b.txt", "/a/b.ipynb"] {
+            let rows = subject(edit(path, Change::Added(line.clone())));
+            assert!(shows(&rows, &format!("+{line}"), signed), "{path}: {line:?} as\n{}", rows.join("\n"));
+            let rows = subject(edit(path, Change::Deleted(line.clone())));
+            assert!(shows(&rows, &format!("-{line}"), signed), "{path}: {line:?} as\n{}", rows.join("\n"));
+        }
+    }
 }

@@ -3,7 +3,8 @@
 //! The bytes go into a temporary file beside the target (created exclusively, never through a link, random name), are
 //! flushed to the disk, and are renamed to the target. All steps use the opened directory, so that no process can
 //! exchange it in between. After an error the target is unchanged and the temporary file is removed; one that a kill
-//! leaves is removed by the next write of that file. The new file has the owner, mode and attributes of the old one.
+//! leaves is removed by the next write of that file, also where there was none yet. The new file has the owner, mode
+//! and attributes of the old one.
 //!
 //! A target that is a symbolic link stays one: the file that it points to is replaced, if link and file lie in
 //! directories that only the user can write. Absent on purpose: locks between processes.
@@ -19,8 +20,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, accessat, fchmod, fstat, fsync, openat,
-    renameat, statat, unlinkat,
+    Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, accessat, fchmod, fstat,
+    fsync, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::{geteuid, getpid};
@@ -58,12 +59,35 @@ pub fn write_whole_with(
     mode: FileMode,
     fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
 ) -> Result<LostAttributes, FileError> {
+    write(path, mode, None, fill)
+}
+
+/// Like [`write_whole_with`], as long as nobody else changes the file: `is_unchanged` is asked when all has reached
+/// the disk, just before the rename, and where there was no file, none is replaced.
+///
+/// # Errors
+/// [`FileError`], one for a change included; the file at `path` is as the others left it then.
+pub(super) fn write_whole_unless_changed(
+    path: &Path,
+    mode: FileMode,
+    is_unchanged: &dyn Fn() -> bool,
+    fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
+) -> Result<LostAttributes, FileError> {
+    write(path, mode, Some(is_unchanged), fill)
+}
+
+fn write(
+    path: &Path,
+    mode: FileMode,
+    is_unchanged: Option<&dyn Fn() -> bool>,
+    fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
+) -> Result<LostAttributes, FileError> {
     let target = Target::find(path)?;
-    if target.existing.is_some() {
-        leftovers::remove(&target.directory, &target.temporary_start());
-    }
+    leftovers::remove(&target.directory, &target.temporary_start());
     let (temporary, file) = target.create_temporary(mode)?;
-    let written = target.fill_and_rename(&temporary, file, mode, fill);
+    let written = target
+        .fill(file, mode, fill)
+        .and_then(|unkept| target.rename(&temporary, is_unchanged).map(|()| unkept));
     if written.is_err() {
         // A temporary file that cannot be removed is left to the next write.
         let _ = unlinkat(&target.directory, &temporary, AtFlags::empty());
@@ -238,7 +262,9 @@ impl Target {
             let name = self.temporary_name()?;
             match openat(&self.directory, &name, flags, Mode::from_raw_mode(bits)) {
                 Ok(file) if leftovers::lock(&file) => return Ok((name, File::from(file))),
-                Ok(_) | Err(Errno::EXIST) => {}
+                // Another process holds it, or has removed it.
+                Ok(_) => drop(unlinkat(&self.directory, &name, AtFlags::empty())),
+                Err(Errno::EXIST) => {}
                 Err(error) => {
                     last = error;
                     break;
@@ -271,9 +297,9 @@ impl Target {
         Ok(name)
     }
 
-    fn fill_and_rename(
+    /// Writes the temporary file and flushes it to the disk.
+    fn fill(
         &self,
-        temporary: &OsStr,
         file: File,
         mode: FileMode,
         fill: impl FnOnce(&mut NewFile) -> std::io::Result<()>,
@@ -296,10 +322,36 @@ impl Target {
             (FileMode::Keep, None) => LostAttributes::default(),
         };
         file.sync_all()?;
-        renameat(&self.directory, temporary, &self.directory, &self.name)?;
+        Ok(unkept)
+    }
+
+    fn rename(
+        &self,
+        temporary: &OsStr,
+        is_unchanged: Option<&dyn Fn() -> bool>,
+    ) -> std::io::Result<()> {
+        let (from, to) = (temporary, &self.name);
+        let changed = || {
+            let why = "another program changed it at the same moment; nothing was written";
+            Err(std::io::Error::other(why))
+        };
+        let rename = || renameat(&self.directory, from, &self.directory, to);
+        match (is_unchanged, &self.existing) {
+            (Some(is_unchanged), _) if !is_unchanged() => return changed(),
+            (Some(_), None) => {
+                let new = RenameFlags::NOREPLACE;
+                match renameat_with(&self.directory, from, &self.directory, to, new) {
+                    Err(Errno::EXIST) => return changed(),
+                    // Not on this file system.
+                    Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => rename()?,
+                    renamed => renamed?,
+                }
+            }
+            _ => rename()?,
+        }
         match fsync(self.directory.as_fd()) {
             // Some file systems cannot flush a directory; the file itself is safe.
-            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(unkept),
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::FileError;
-use super::atomic::{FileMode, LostAttributes, write_whole_with};
+use super::atomic::{FileMode, LostAttributes, write_whole_unless_changed};
 use crate::large_buffer;
 
 #[derive(Debug, Clone)]
@@ -153,18 +153,13 @@ impl TrackedFile {
                 hint: "look at it again, then repeat the change".into(),
             });
         }
-        let unkept = write_whole_with(&self.path, mode, |file| {
+        let is_unchanged = || self.is_unchanged();
+        let unkept = write_whole_unless_changed(&self.path, mode, &is_unchanged, |file| {
             let mut out = BufWriter::with_capacity(1 << 16, file);
             for part in parts {
                 out.write_all(part)?;
             }
-            out.flush()?;
-            if self.is_unchanged() {
-                Ok(())
-            } else {
-                let why = "another program changed it at the same moment; nothing was written";
-                Err(std::io::Error::other(why))
-            }
+            out.flush()
         })?;
         let metadata = std::fs::metadata(&self.path);
         self.status = metadata.as_ref().ok().map(FileStatus::from_metadata);

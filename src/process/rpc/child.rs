@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use super::message::{Dialect, RpcMessage};
 use super::peer::{CloseOnDrop, Incoming, Peer};
 use crate::{Child, Leadership, SpawnPlan, StderrTail, spawn};
@@ -42,6 +44,8 @@ pub struct SpawnFailure {
 #[derive(Debug)]
 pub struct ChildPeer {
     peer: Peer,
+    /// The pipe that the child reads from.
+    input: io::PipeWriter,
     child: Child,
     stderr: StderrTail,
 }
@@ -72,6 +76,7 @@ impl ChildPeer {
         plan.cwd = launch.cwd;
         let child = spawn(plan)?;
         let stderr = StderrTail::new(our_stderr.into(), &format!("{}-stderr", launch.name));
+        let input = our_output.try_clone()?;
         let (peer, incoming) = Peer::new(
             our_input,
             our_output,
@@ -83,6 +88,7 @@ impl ChildPeer {
         Ok((
             ChildPeer {
                 peer,
+                input,
                 child,
                 stderr,
             },
@@ -93,6 +99,16 @@ impl ChildPeer {
     /// As [`Peer::send`].
     pub fn send(&self, message: RpcMessage) {
         self.peer.send(message);
+    }
+
+    /// False once the child has closed its input: what is sent from then on is lost.
+    pub fn listens(&self) -> bool {
+        let mut watched = [PollFd::new(&self.input, PollFlags::empty())];
+        let none = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        !matches!(poll(&mut watched, Some(&none)), Ok(1..))
     }
 
     /// As [`Peer::junk`].
@@ -108,10 +124,11 @@ impl ChildPeer {
     pub fn end(self, grace: Duration) -> io::Result<(ExitStatus, String)> {
         let ChildPeer {
             peer,
+            input,
             mut child,
             stderr,
         } = self;
-        drop(peer);
+        drop((peer, input));
         let status = child.end(grace)?;
         stderr.wait_closed(STDERR_TIMEOUT);
         Ok((status, stderr.text()))
@@ -155,6 +172,7 @@ mod tests {
     fn an_echo_returns_each_message_and_junk_is_counted() {
         let (peer, mut incoming) = ChildPeer::spawn(shell("echo hello; exec cat")).unwrap();
         let big = "x".repeat(3_000_000);
+        assert!(peer.listens());
         for text in ["a", &big, "b\nc"] {
             peer.send(note(text));
             assert_eq!(incoming.blocking_recv(), Some(note(text)));
@@ -189,6 +207,7 @@ mod tests {
             "exec 0<&-; echo '{\"method\":\"n\",\"params\":{\"text\":\"last\"}}'; exec sleep 1000";
         let (peer, mut incoming) = ChildPeer::spawn(shell(script)).unwrap();
         assert_eq!(incoming.blocking_recv(), Some(note("last")));
+        assert!(!peer.listens());
         peer.send(note("do you hear?"));
         assert_eq!(incoming.blocking_recv(), None);
         peer.kill();

@@ -1,7 +1,8 @@
-//! Interrupts of the embedded interpreter, and the choice of requests that an interrupt cancels.
+//! Interrupts and kills of the embedded interpreter, and the requests that they end.
 //!
 //! Invariants: nothing here blocks; a signal goes only to a group that has not been reaped; an interrupt before the
-//! interpreter is ready cancels the waiting requests and never reaches a half-started interpreter.
+//! interpreter is ready ends the waiting requests and never reaches a half-started interpreter; a kill ends what was
+//! submitted before it and keeps what is submitted after it for the next interpreter.
 
 use std::collections::VecDeque;
 
@@ -9,9 +10,9 @@ use rustix::process::Signal;
 
 use super::super::control::{self, EventSender};
 use super::super::terminal::EarlyInterrupt;
-use super::super::{Interrupter, RequestId, RuntimeRequest};
+use super::super::{Death, Interrupter, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::process::Group;
-use crate::request_kind::{RequestKind, interrupted};
+use crate::request_kind::{RequestKind, dead, interrupted};
 
 pub(super) type Control = control::Control<Interrupts>;
 
@@ -25,16 +26,18 @@ pub(super) struct Interrupts {
     started: bool,
     /// An interrupt came after the request was sent and before it began; the interpreter ignores those.
     early_interrupt: bool,
-    /// An interrupt came while cells waited for the interpreter.
-    cancelled: bool,
+    /// The interpreter was killed: what waits is for the next one.
+    killed: bool,
+    /// The ends, still to be sent, of requests that were never given to an interpreter.
+    ends: Vec<RuntimeEvent>,
 }
 
 impl Control {
-    /// Takes all requests submitted since the last call; they count as running from here on. None while some wait to
-    /// be cancelled.
+    /// Takes all requests submitted since the last call; they count as running from here on. None once the
+    /// interpreter was killed.
     pub(super) fn take_requests(&self) -> VecDeque<(RequestId, RuntimeRequest)> {
         let mut state = self.state();
-        if state.own.cancelled {
+        if state.own.killed {
             return VecDeque::new();
         }
         let code = state.queue.iter().filter(|(_, request)| runs_code(request));
@@ -42,24 +45,10 @@ impl Control {
         std::mem::take(&mut state.queue)
     }
 
-    /// Ends the requests that were interrupted while they waited for the interpreter.
-    pub(super) fn end_cancelled(&self, events: &EventSender) {
-        for (id, request) in self.take_cancelled() {
-            events.send_all(interrupted(id, &request));
-        }
-    }
-
-    /// Takes the requests that were interrupted while they waited for the interpreter.
-    fn take_cancelled(&self) -> Vec<(RequestId, RuntimeRequest)> {
-        let mut state = self.state();
-        if !std::mem::take(&mut state.own.cancelled) {
-            return Vec::new();
-        }
-        let (cancelled, kept) = std::mem::take(&mut state.queue)
-            .into_iter()
-            .partition::<Vec<_>, _>(|(_, request)| runs_code(request));
-        state.queue = kept.into();
-        cancelled
+    /// Sends the ends of the requests that were interrupted or killed while they waited.
+    pub(super) fn send_ends(&self, events: &EventSender) {
+        let ends = std::mem::take(&mut self.state().own.ends);
+        events.send_all(ends);
     }
 
     /// Sets the process group that receives signals; the new interpreter is not ready yet.
@@ -67,7 +56,7 @@ impl Control {
         let own = &mut self.state().own;
         *own = Interrupts {
             group,
-            cancelled: own.cancelled,
+            ends: std::mem::take(&mut own.ends),
             ..Interrupts::default()
         };
     }
@@ -102,30 +91,52 @@ impl EarlyInterrupt for Control {
     }
 }
 
+impl Interrupts {
+    /// Ends the waiting requests that run code.
+    fn end_waiting(
+        &mut self,
+        queue: &mut VecDeque<(RequestId, RuntimeRequest)>,
+        end: impl Fn(RequestId, &RuntimeRequest) -> Option<RuntimeEvent>,
+    ) {
+        let (code, kept) = std::mem::take(queue)
+            .into_iter()
+            .partition::<Vec<_>, _>(|(_, request)| runs_code(request));
+        *queue = kept.into();
+        let ends = code.iter().filter_map(|(id, request)| end(*id, request));
+        self.ends.extend(ends);
+    }
+}
+
 impl Interrupter for Control {
     fn interrupt(&self) {
-        let mut state = self.state();
-        if let (true, 1.., Some(group)) = (state.own.ready, state.own.running, &state.own.group) {
-            group.signal(Signal::INT);
-            state.own.early_interrupt = !state.own.started;
-        } else if !state.queue.is_empty() {
-            state.own.cancelled = true;
-            drop(state);
-            self.wake();
+        let state = &mut *self.state();
+        let own = &mut state.own;
+        match &own.group {
+            Some(group) if own.ready && own.running > 0 && !own.killed => {
+                group.signal(Signal::INT);
+                own.early_interrupt = !own.started;
+            }
+            _ => own.end_waiting(&mut state.queue, interrupted),
         }
+        self.wake();
     }
 
     fn kill(&self) {
-        let mut state = self.state();
-        match &state.own.group {
-            Some(group) => group.kill(),
-            // Between two interpreters only the requests that wait for the next one can be cancelled.
-            None => {
-                state.own.cancelled = !state.queue.is_empty();
-                drop(state);
-                self.wake();
+        let state = &mut *self.state();
+        let own = &mut state.own;
+        match &own.group {
+            // What waited for this one ended with the first kill.
+            Some(_) if own.killed => {}
+            Some(group) => {
+                group.kill();
+                own.killed = true;
+                let killed = |id, request: &_| dead(id, request, &Death::Killed);
+                own.end_waiting(&mut state.queue, killed);
             }
+            // Between two interpreters only the requests that wait for the next one can be ended.
+            None => own.end_waiting(&mut state.queue, interrupted),
         }
+        self.wake();
     }
 }
 
@@ -138,20 +149,32 @@ mod tests {
     use super::*;
     use crate::Execute;
 
+    fn submit(control: &Control, id: u32) {
+        let cell = Execute::numbered(id.to_string(), id);
+        control.submit(RequestId(id.into()), RuntimeRequest::Execute(cell));
+    }
+
+    fn taken(control: &Control) -> Vec<u64> {
+        let taken = control.take_requests().into_iter();
+        taken.map(|(id, _)| id.0).collect()
+    }
+
     #[test]
-    fn an_interrupt_between_two_looks_at_the_queue_is_kept() {
+    fn an_interrupt_ends_the_cells_that_wait_and_no_other_request() {
         let control = Control::new();
-        assert!(control.take_cancelled().is_empty());
         let request = RuntimeRequest::Shutdown { stays: false };
         control.submit(RequestId(1), request);
-        let cell = Execute::numbered("1".into(), 1);
-        control.submit(RequestId(2), RuntimeRequest::Execute(cell));
+        submit(&control, 2);
         control.interrupt();
-        assert!(control.take_requests().is_empty());
-        let ids = |taken: Vec<(RequestId, RuntimeRequest)>| {
-            taken.into_iter().map(|(id, _)| id.0).collect::<Vec<_>>()
-        };
-        assert_eq!(ids(control.take_cancelled()), [2]);
-        assert_eq!(ids(control.take_requests().into()), [1]);
+        submit(&control, 3);
+        let ends = std::mem::take(&mut control.state().own.ends);
+        assert!(matches!(
+            ends[..],
+            [RuntimeEvent::Finished {
+                id: RequestId(2),
+                ..
+            }]
+        ));
+        assert_eq!(taken(&control), [1, 3]);
     }
 }

@@ -15,9 +15,10 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::process::{Resource, getrlimit};
 
 use super::super::OutputStream;
-use super::super::child_io::{InputPipe, exit_descriptor};
+use super::super::child_io::{CHUNK, InputPipe, OutputChunk, exit_descriptor};
 use super::super::control::timespec;
 use super::super::marks::nonce;
 use super::super::terminal::CellPty;
@@ -29,11 +30,9 @@ use super::wire::{Lines, describe_line, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
 use crate::text::trace::WIRE;
 
-/// Numbers of the control descriptors in the child: high, because code that closes "all" descriptors closes the low
-/// ones.
-const REQUESTS_NUMBER: i32 = 198;
-const FRAMES_NUMBER: i32 = 199;
-const CHUNK: usize = 64 * 1024;
+/// Numbers of the control descriptors in the child, of the requests and of the frames: high, because code that closes
+/// "all" descriptors closes the low ones.
+const NUMBERS: [i32; 2] = [198, 199];
 /// Requested pipe size in bytes, where the system allows it.
 const PIPE: usize = 1024 * 1024;
 
@@ -92,6 +91,13 @@ pub(super) struct Launch<'a> {
     pub(super) kernel: Option<&'a Path>,
 }
 
+/// The last numbers that a process may use, where its limit is below [`NUMBERS`].
+fn numbers_within(limit: Option<u64>) -> [i32; 2] {
+    let limit = limit.and_then(|limit| i32::try_from(limit).ok());
+    let above = limit.map_or(0, |limit| (NUMBERS[1] + 1 - limit).max(0));
+    NUMBERS.map(|number| number - above)
+}
+
 impl Interpreter {
     /// Starts `candidate`.
     ///
@@ -99,6 +105,7 @@ impl Interpreter {
     /// Errors of the operating system.
     pub(super) fn start(launch: &Launch<'_>, candidate: &Candidate) -> io::Result<Self> {
         let nonce = nonce()?;
+        let [requests_number, frames_number] = numbers_within(getrlimit(Resource::Nofile).current);
         let (their_requests, requests) = pipe_with(PipeFlags::CLOEXEC)?;
         let (frames, their_frames) = pipe_with(PipeFlags::CLOEXEC)?;
         let (streams, stdio, leadership) = match launch.terminal {
@@ -140,8 +147,8 @@ impl Interpreter {
             process::SpawnPlan::new(&candidate.program, leadership, stdin, stdout, stderr);
         plan.arguments = vec![
             launch.script.into(),
-            REQUESTS_NUMBER.to_string().into(),
-            FRAMES_NUMBER.to_string().into(),
+            requests_number.to_string().into(),
+            frames_number.to_string().into(),
             nonce.clone().into(),
         ];
         if launch.no_ipython {
@@ -176,8 +183,8 @@ impl Interpreter {
         // A deleted directory must not keep the interpreter from starting.
         plan.cwd = Some(launch.cwd.to_owned()).filter(|cwd| cwd.is_dir());
         plan.inherited = vec![
-            (their_requests, REQUESTS_NUMBER),
-            (their_frames, FRAMES_NUMBER),
+            (their_requests, requests_number),
+            (their_frames, frames_number),
         ];
         let child = process::spawn(plan)?;
         let kinds: Vec<OutputStream> = streams.iter().map(|(which, _)| *which).collect();
@@ -336,46 +343,26 @@ impl Interpreter {
         let Some(source) = &stream.source else {
             return false;
         };
-        let chunk_is_raw = stream.is_terminal && is_raw(source);
-        let mut chunk = Vec::with_capacity(CHUNK);
-        let mut last_read = Vec::new();
-        let ended = loop {
-            if chunk.len() == CHUNK {
-                break false;
-            }
-            let start = chunk.len();
-            match rustix::io::read(source, rustix::buffer::spare_capacity(&mut chunk)) {
-                Ok(0) => break true,
-                // A pipe returns all it has; a terminal returns a line or a page.
-                Ok(_) if !stream.is_terminal => break false,
-                Ok(_) if is_raw(source) != chunk_is_raw => {
-                    // Written before or after the change: taken as raw.
-                    last_read = chunk.split_off(start);
-                    break false;
-                }
-                Ok(_) => {}
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break false,
-                // EIO: the other end of the terminal is closed.
-                Err(_) => break true,
-            }
+        let chunk = match stream.is_terminal {
+            true => OutputChunk::of_terminal(source, || is_raw(source)),
+            false => OutputChunk::of_pipe(source),
         };
-        if ended {
+        if chunk.ended {
             stream.source = None;
         }
         let mut read = false;
-        for (mut chunk, raw) in [(chunk, chunk_is_raw), (last_read, true)] {
-            if chunk.is_empty() {
+        for (mut bytes, raw) in [(chunk.bytes, chunk.is_raw), (chunk.last_read, true)] {
+            if bytes.is_empty() {
                 continue;
             }
-            if chunk.len() < CHUNK / 4 {
+            if bytes.len() < CHUNK / 4 {
                 // The chunk may stay in a queue for long.
-                chunk.shrink_to_fit();
+                bytes.shrink_to_fit();
             }
-            self.sequencer.push_output(index, chunk, raw);
+            self.sequencer.push_output(index, bytes, raw);
             read = true;
         }
-        if ended {
+        if chunk.ended {
             self.sequencer.close(index);
         }
         read
@@ -405,5 +392,23 @@ impl Interpreter {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers_within;
+
+    #[test]
+    fn control_descriptors_stay_below_the_limit() {
+        for (limit, numbers) in [
+            (None, [198, 199]),
+            (Some(u64::MAX), [198, 199]),
+            (Some(200), [198, 199]),
+            (Some(199), [197, 198]),
+            (Some(64), [62, 63]),
+        ] {
+            assert_eq!(numbers_within(limit), numbers, "{limit:?}");
+        }
     }
 }

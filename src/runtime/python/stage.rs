@@ -10,6 +10,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, open, statat};
+
 macro_rules! embedded {
     ($($path:literal),+ $(,)?) => {
         &[$(($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/python/", $path)))),+]
@@ -37,6 +39,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/debug.py",
     "_ipycodex_runner/definitions.py",
     "_ipycodex_runner/embedded.py",
+    "_ipycodex_runner/expressions.py",
     "_ipycodex_runner/figures.py",
     "_ipycodex_runner/file_audit.py",
     "_ipycodex_runner/fork_state.py",
@@ -111,6 +114,7 @@ const INJECTABLE: &[&str] = &[
     "debug",
     "definitions",
     "embedded",
+    "expressions",
     "figures",
     "guard",
     "host_calls",
@@ -241,10 +245,16 @@ fn is_intact(folder: &Path) -> bool {
             && found.uid() == rustix::process::geteuid().as_raw()
             && found.mode() & 0o022 == 0
     });
+    // Names are looked up from the folder: its own path is long.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = open(folder, flags, Mode::empty());
+    let Ok(opened) = opened else { return false };
     is_ours
         && FILES.iter().all(|(path, text)| {
-            fs::symlink_metadata(folder.join(path))
-                .is_ok_and(|found| found.is_file() && found.len() == text.len() as u64)
+            statat(&opened, *path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
+                FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
+                    && usize::try_from(found.st_size) == Ok(text.len())
+            })
         })
 }
 

@@ -184,7 +184,7 @@ impl Starter<'_> {
                 Some(Err(why)) => return StartAttempt::Failed(why),
                 None => {}
             }
-            self.control.end_cancelled(self.events);
+            self.control.send_ends(self.events);
             if self.is_unwanted() {
                 interpreter.group().signal(Signal::KILL);
                 return StartAttempt::Abandoned;

@@ -113,11 +113,7 @@ impl Supervisor for PythonSupervisor {
                     self.fail_start(failure);
                     AfterExit::Wait
                 }
-                Start::Killed => {
-                    self.fail_waiting(&Death::Killed);
-                    AfterExit::Wait
-                }
-                Start::Abandoned => AfterExit::Wait,
+                Start::Killed | Start::Abandoned => AfterExit::Wait,
             };
             self.control.set_group(None);
             if let Some(terminal) = &self.terminal {
@@ -135,11 +131,7 @@ impl Supervisor for PythonSupervisor {
 impl PythonSupervisor {
     fn fail_start(&self, failure: StartFailure) {
         self.events.send(RuntimeEvent::StartFailed(failure.clone()));
-        self.fail_waiting(&Death::NotStarted(failure));
-    }
-
-    /// Ends all requests that wait for an interpreter.
-    fn fail_waiting(&self, death: &Death) {
+        let death = Death::NotStarted(failure);
         for (id, request) in self.control.take_requests() {
             if wants_to_leave(&request) {
                 // Without an interpreter the user must still be able to exit.
@@ -147,7 +139,7 @@ impl PythonSupervisor {
                 self.events
                     .send(RuntimeEvent::ExitRequested { id, code, stays });
             }
-            self.events.send_all(dead(id, &request, death));
+            self.events.send_all(dead(id, &request, &death));
         }
         self.control.set_running(0, false);
     }
@@ -155,7 +147,7 @@ impl PythonSupervisor {
     /// Answers the requests that need no interpreter, until a cell arrives or the runtime closes.
     fn wait_for_cell(&mut self) {
         loop {
-            self.control.end_cancelled(&self.events);
+            self.control.send_ends(&self.events);
             if self.control.is_closing() || self.control.has_request(RequestKind::is_cell) {
                 return;
             }
@@ -227,7 +219,7 @@ impl PythonSupervisor {
     }
 
     fn send_requests(&mut self, interpreter: &mut Interpreter, leaving: &mut ShutdownPhase) {
-        self.control.end_cancelled(&self.events);
+        self.control.send_ends(&self.events);
         let requests = self.control.take_requests();
         if requests.is_empty() {
             return;

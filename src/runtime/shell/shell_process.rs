@@ -8,17 +8,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::io::Errno;
 use rustix::process::{Signal, kill_process_group};
 
 use super::super::Death;
+use super::super::child_io::{CHUNK, OutputChunk};
 use super::super::marks::{Mark, MarkFilter, StreamPiece};
 use super::control::Control;
 use super::launch::LaunchedShell;
 use super::plan::Dialect;
 use crate::process::{Group, foreground_job, is_raw, set_echo, take_unread};
 
-const CHUNK: usize = 64 * 1024;
 /// Time for a shell to exit by itself before it is killed.
 const GRACE: Duration = Duration::from_millis(800);
 /// Interval of checks for its end, where no descriptor reports it.
@@ -186,19 +185,12 @@ impl ShellProcess {
     /// the alternate screen.
     pub(super) fn read(&mut self) -> Option<bool> {
         let master = &self.launched.master;
-        let raw = is_raw(master);
-        let mut chunk = Vec::with_capacity(CHUNK);
-        while chunk.len() < CHUNK && (chunk.is_empty() || is_raw(master) == raw) {
-            match rustix::io::read(master, rustix::buffer::spare_capacity(&mut chunk)) {
-                Ok(1..) | Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                // EIO: the other end is closed.
-                Ok(0) | Err(_) => {
-                    self.silent = true;
-                    break;
-                }
-            }
-        }
+        let read = OutputChunk::of_terminal(master, || is_raw(master));
+        self.silent |= read.ended;
+        // What follows a change to raw mode is the program's own, and with it the line before.
+        let raw = read.is_raw || !read.last_read.is_empty();
+        let mut chunk = read.bytes;
+        chunk.extend(read.last_read);
         if chunk.is_empty() {
             return None;
         }

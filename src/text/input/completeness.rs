@@ -78,7 +78,7 @@ fn python(body: &str) -> Completeness {
     let mut tries: Vec<usize> = Vec::new();
     for line in scan::lines(body) {
         match line.end {
-            End::Broken => return Invalid,
+            End::Broken | End::Field => return Invalid,
             End::Bracket => {
                 let opens = line.last != 0
                     && matches!(line.last, b'(' | b'[' | b'{')

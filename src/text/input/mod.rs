@@ -197,10 +197,12 @@ fn python(body: &str) -> Input {
 
 /// `typed`: the user typed the dot before `rest`, and may have meant a number.
 fn prompt(rest: &str, typed: bool) -> Input {
-    if rest.trim().is_empty() {
+    // A `\r` may have stood before the backslash.
+    let text = rest.replace("\\\n", "\n");
+    let text = unix_line_ends(&text).trim_end_matches('\n').to_owned();
+    if text.trim().is_empty() {
         return Input::Empty;
     }
-    let text = rest.trim_end_matches('\n').replace("\\\n", "\n");
     let digits: String = rest
         .chars()
         .take_while(|c| c.is_ascii_digit() || *c == '_')
@@ -216,12 +218,17 @@ fn magic_rest<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         .filter(|rest| rest.chars().next().is_none_or(char::is_whitespace))
 }
 
+/// Any number of `\r` before `\n` belongs to the line end, so that the result has no `\r\n`.
 fn unix_line_ends(text: &str) -> Cow<'_, str> {
-    if text.contains("\r\n") {
-        Cow::Owned(text.replace("\r\n", "\n"))
-    } else {
-        Cow::Borrowed(text)
+    if !text.contains("\r\n") {
+        return Cow::Borrowed(text);
     }
+    let lines = text.split('\n').map(|line| line.trim_end_matches('\r'));
+    let mut unix = lines.collect::<Vec<_>>().join("\n");
+    // What follows the last line end is no line end.
+    let rest = text.len() - text.trim_end_matches('\r').len();
+    unix.push_str(&"\r".repeat(rest));
+    Cow::Owned(unix)
 }
 
 /// The command of a cell that only runs a shell command; `None` for any other cell.

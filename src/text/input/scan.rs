@@ -24,6 +24,8 @@ pub(super) enum End {
     String,
     /// The text ended after a backslash.
     Backslash,
+    /// The text ended in a replacement field of an f-string: broken as it is, and later text may mend it.
+    Field,
     /// A closing bracket without its partner, or a one-line string that does not end.
     Broken,
 }
@@ -211,10 +213,10 @@ impl LineScanner<'_> {
                     let formatted = self.is_formatted();
                     match string(self.bytes, self.at, formatted, 0, &mut self.fuel) {
                         Ok(end) => self.at = end,
-                        Err(End::Broken) => {
+                        Err(end @ (End::Broken | End::Field)) => {
                             self.skip_line();
                             self.newline();
-                            return End::Broken;
+                            return end;
                         }
                         Err(end) => {
                             self.at = self.bytes.len();
@@ -293,13 +295,18 @@ fn string(
     depth: usize,
     fuel: &mut usize,
 ) -> Result<usize, End> {
-    if formatted
-        && depth < FIELD_DEPTH
-        && let Ok(end) = string_body(bytes, at, true, depth, fuel)
-    {
-        return Ok(end);
+    let with_fields = match formatted && depth < FIELD_DEPTH {
+        true => string_body(bytes, at, true, depth, fuel),
+        false => Err(End::Broken),
+    };
+    match with_fields {
+        Ok(end) => Ok(end),
+        Err(End::Broken) => string_body(bytes, at, false, depth, fuel),
+        Err(open) => match string_body(bytes, at, false, depth, fuel) {
+            Ok(_) | Err(End::Broken) => Err(End::Field),
+            Err(_) => Err(open),
+        },
     }
-    string_body(bytes, at, false, depth, fuel)
 }
 
 fn string_body(
@@ -375,5 +382,5 @@ fn field(bytes: &[u8], mut at: usize, depth: usize, fuel: &mut usize) -> Result<
             _ => at += 1,
         }
     }
-    Err(End::Broken)
+    Err(End::Field)
 }

@@ -124,7 +124,10 @@ fn statements(text: &str) -> (Vec<&str>, usize) {
             continue;
         }
         let line = scan::line(rest);
-        at += line.text.len();
+        at += match line.end {
+            End::Field => rest.len(),
+            _ => line.text.len(),
+        };
         if matches!(line.kind, LogicalKind::Blank | LogicalKind::Comment) {
             continue;
         }

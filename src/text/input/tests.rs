@@ -265,3 +265,21 @@ fn in_shell_mode_all_but_our_commands_is_for_the_shell() {
         Input::Command { .. }
     ));
 }
+
+#[test]
+fn a_field_that_is_still_open_may_end_in_a_later_line() {
+    assert_eq!(split_piped("f'{x\n}'\ny\n"), ["f'{x\n}'\n", "y\n"]);
+    let mut arriving = PipedText::default();
+    arriving.push("f'{x\n");
+    assert_eq!(arriving.whole(false), [""; 0]);
+    arriving.push("}'\n");
+    assert_eq!(arriving.whole(false), ["f'{x\n}'\n"]);
+}
+
+#[test]
+fn what_was_classified_has_no_line_end_to_mend() {
+    let cell = |source: &str| Input::Cell {
+        source: source.into(),
+    };
+    assert_eq!(classify("a\r\r\nb\r\n\r", Mode::Cells), cell("a\nb"));
+}

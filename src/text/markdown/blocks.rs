@@ -14,6 +14,7 @@ use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Option
 
 use super::depth::bounded;
 use super::inline::{Builder, Context, Definitions, InlinePiece, label_key};
+use super::source::clean;
 use super::theme;
 use crate::NESTING;
 
@@ -223,9 +224,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
             }
             Tag::CodeBlock(kind) => {
                 let (info, fenced) = match kind {
-                    CodeBlockKind::Fenced(info) => {
-                        (self.text.bounded.shown(&info).into_owned(), true)
-                    }
+                    CodeBlockKind::Fenced(info) => (clean(&info).into_owned(), true),
                     CodeBlockKind::Indented => (String::new(), false),
                 };
                 let (lines, open) = self.raw_lines();

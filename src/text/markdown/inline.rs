@@ -181,7 +181,8 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             }
         }
         if !exact {
-            return self.push(text, range.start, false, out);
+            // A control character that an entity stands for is no marker.
+            return self.push(&clean(text), range.start, false, out);
         }
         let mut at = range.start.max(self.passed).min(range.end);
         while let Some(found) = self.source[at..range.end].find('$') {

@@ -103,7 +103,41 @@ impl MarkdownStream {
     /// Takes the next piece of text; nothing is parsed before the next [`frame`](Self::frame).
     pub fn push(&mut self, delta: &str) {
         self.finished = false;
+        let from = self.tail.len();
         clean_into(delta, &mut self.tail);
+        if self.tail[from..].contains('\t') {
+            let arrived = self.tail.split_off(from);
+            self.push_with_margins(&arrived);
+        }
+    }
+
+    /// Appends text whose tabs before the first word of a line become blanks. They mean the same (CommonMark 2.2), but
+    /// how wide one is at the start of code in a list depends on how much of the list is parsed with it.
+    fn push_with_margins(&mut self, text: &str) {
+        for piece in text.split_inclusive('\t') {
+            let kept = piece.trim_end_matches('\t');
+            self.tail.push_str(kept);
+            if kept.len() < piece.len() {
+                match self.margin() {
+                    Some(columns) => self.tail.push_str(&" ".repeat(4 - columns % 4)),
+                    None => self.tail.push('\t'),
+                }
+            }
+        }
+    }
+
+    /// The length of the last line, if there is nothing in it yet but blanks and the marks of quotes and lists.
+    fn margin(&self) -> Option<usize> {
+        const MOST: usize = 400;
+        let line = self.tail.bytes().rev().take_while(|byte| *byte != b'\n');
+        let mut columns = 0;
+        for byte in line.take(MOST) {
+            if !matches!(byte, b' ' | b'>' | b'-' | b'+' | b'*') {
+                return None;
+            }
+            columns += 1;
+        }
+        (columns < MOST).then_some(columns)
     }
 
     /// Ends the text: the next frame settles everything.

@@ -43,7 +43,7 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
         .expect("settled");
         assert_eq!((answer, said.as_str()), (expected, line));
     };
-    let line = "did not allow the agent to run: rm [2Jx";
+    let line = "did not allow the agent to run: rm⏎^[[2Jx";
     check(Sandbox::ReadOnly, json!({"decision": "decline"}), line);
     check(
         Sandbox::WorkspaceWrite,
@@ -53,7 +53,7 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
     check(
         Sandbox::FullAccess,
         json!({"decision": "accept"}),
-        "allowed the agent to run: rm [2Jx",
+        "allowed the agent to run: rm⏎^[[2Jx",
     );
     let asked = settings(Approvals::Ask, Sandbox::FullAccess);
     assert_eq!(auto_answer(&asked, &command(), &answer_format), None);

@@ -77,6 +77,36 @@ fn a_failing_write_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
+fn what_somebody_writes_at_the_last_moment_is_not_overwritten() {
+    let home = home();
+    let path = home.path().join("f");
+    let written = |is_unchanged: &dyn Fn() -> bool| {
+        let fill = |file: &mut NewFile| file.write_all(b"ours");
+        write_whole_unless_changed(&path, FileMode::Keep, is_unchanged, fill)
+    };
+    let theirs = |unchanged: bool| {
+        fs::write(&path, "theirs").unwrap();
+        unchanged
+    };
+    // There was no file when all else was done, and it is seen or not; then there is one.
+    for unchanged in [true, false, false] {
+        let error = written(&|| theirs(unchanged)).unwrap_err();
+        let report = crate::text::report::Report::from(error).to_string();
+        assert!(report.contains("another program changed it"), "{report}");
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(names(home.path()), ["f"]);
+        if unchanged {
+            fs::remove_file(&path).unwrap();
+        }
+    }
+    written(&|| true).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"ours");
+    fs::remove_file(&path).unwrap();
+    written(&|| true).unwrap();
+    assert_eq!(names(home.path()), ["f"]);
+}
+
+#[test]
 fn a_panic_while_filling_leaves_the_old_file() {
     let home = home();
     let path = home.path().join("f");
@@ -236,6 +266,11 @@ fn what_a_kill_left_goes_with_the_next_write_of_the_file() {
     write_whole(&path, b"new", FileMode::Keep).unwrap();
     let mut expected = kept.to_vec();
     expected.sort();
+    assert_eq!(names(home.path()), expected);
+    // Also with the first write of a file.
+    fs::remove_file(&path).unwrap();
+    fs::write(home.path().join(&left[0]), "x").unwrap();
+    write_whole(&path, b"new", FileMode::Keep).unwrap();
     assert_eq!(names(home.path()), expected);
     // A temporary file that was taken for an abandoned one is created again.
     let other = home.path().join("other");

@@ -96,6 +96,9 @@ fn nesting_is_followed_so_far() {
         assert!(quoted.ends_with("> x\n"), "{quoted}");
         let quoted = plain(&("> ".repeat(NESTING + 1) + "*x*\n"), 400);
         assert!(quoted.ends_with("> > x\n"), "{quoted}");
+        // Not the `8` that a further marker may be.
+        let quoted = plain(&("> ".repeat(NESTING + 1) + "&#27;\n"), 400);
+        assert!(quoted.ends_with("> > ␛\n"), "{quoted}");
         let inner =
             |open: &str, close: &str| open.repeat(NESTING - 1) + "x" + &close.repeat(NESTING - 1);
         let (formula, emphasis) = (inner("\\sqrt{", "}"), inner("*a ", " b*"));

@@ -162,6 +162,28 @@ fn a_progress_bar_of_two_lines_works_and_earlier_lines_stay() {
 }
 
 #[test]
+fn movements_stay_among_the_rows_of_the_output() {
+    for (policy, bytes, expected) in [
+        // Up to the first row, down to the last one; the end is always below.
+        (
+            Policy::Cell,
+            "a\nb\nc\x1b[A\x1b[9B",
+            "a\nb\nc\x1b[1A\x1b[1B",
+        ),
+        (Policy::Cell, "a\nb\x1b[9A\x1b[9A", "a\nb\x1b[1A\x1b[1B"),
+        // A shell may clear; what was above is no row of its any more.
+        (Policy::Shell, "a\nb\x1b[2Jc\x1b[9A", "a\nb\x1b[H\x1b[2Jc"),
+        // Numbers of at most nine digits.
+        (Policy::Cell, "a\x1b[000000005C", "a\x1b[5C"),
+        (Policy::Cell, "a\x1b[0000000005C", "a"),
+        (Policy::Cell, "a\x1b[1;5C", "a"),
+    ] {
+        let out = run(policy, bytes.as_bytes(), &[]);
+        assert_eq!(String::from_utf8(out).unwrap(), expected, "{bytes:?}");
+    }
+}
+
+#[test]
 fn line_starts_are_known() {
     let check = |bytes: &[u8], expected: bool| {
         let mut filter = Filter::new(Policy::Cell);

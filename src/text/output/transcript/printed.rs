@@ -58,7 +58,9 @@ mod tests {
         for chunk in chunks {
             printed.push(&mut sequences, chunk);
         }
+        printed.0.rows.size();
         let (head, rest) = printed.parts();
+        assert_eq!(printed.length(), head.len() + rest.len());
         format!("{head}{rest}")
     }
 
@@ -91,6 +93,17 @@ mod tests {
                 "\x1b[31;1m\x1b[4mab\x1b[0m\x08\x1b[38;5;0mc",
                 "\x1b[31;1m\x1b[4ma\x1b[0m\x1b[38;5;0mc\x1b[0m",
             ),
+            (
+                "\x1b[38;5;1ma\x1b[38;5;2mb\x1b[0m\rX",
+                "X\x1b[38;5;2mb\x1b[0m",
+            ),
+            (
+                "\x1b[48;5;1ma\x1b[48;5;2mb\x1b[0m\rX",
+                "X\x1b[48;5;2mb\x1b[0m",
+            ),
+            ("\x1b[31ma\x1b[97mb\x1b[0m\rX", "X\x1b[97mb\x1b[0m"),
+            ("\x1b[41ma\x1b[104mb\x1b[0m\rX", "X\x1b[104mb\x1b[0m"),
+            ("\x1b[41ma\x1b[32mb\x1b[0m\rX", "X\x1b[41m\x1b[32mb\x1b[0m"),
             ("\x1b]8;;http://x\x07link\x1b]8;;\x07\x07", "link"),
         ] {
             assert_eq!(shown(&[text.as_bytes()]), expected, "{text:?}");
@@ -100,6 +113,32 @@ mod tests {
             }
             let single: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
             assert_eq!(shown(&single), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_longer_than_the_window_keeps_its_colour() {
+        let text = format!("\x1b[31m{}", "x".repeat(200_000));
+        let pieces = shown(&[text.as_bytes()]);
+        assert!(pieces.contains("\x1b[0m\x1b[31m"), "a piece of it is final");
+        assert!(pieces.replace("\x1b[0m\x1b[31m", "") == format!("{text}\x1b[0m"));
+    }
+
+    #[test]
+    fn many_lines_at_once_keep_their_colour() {
+        let text = format!("\x1b[31m{}", "x\n".repeat(300));
+        assert_eq!(shown(&[text.as_bytes()]), "\x1b[31mx\x1b[0m\n".repeat(300));
+    }
+
+    #[test]
+    fn a_style_too_long_is_none() {
+        for (parameters, kept) in [("1;".repeat(31) + "1", true), ("1;".repeat(32), false)] {
+            let text = format!("\x1b[{parameters}mx\x1b[0m");
+            assert_eq!(
+                shown(&[text.as_bytes()]).contains(&parameters),
+                kept,
+                "{text:?}"
+            );
         }
     }
 

@@ -3,6 +3,8 @@
 //! A row that is only appended to is a string; the first write over it turns it into a list of columns. Rows that
 //! leave the window are moved to the store and are final. Where colours are kept, each row begins and ends without a
 //! style, and each column has its own.
+//!
+//! Invariant: what the window holds depends on the characters written, not on the pieces in which they came.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -13,7 +15,7 @@ use crate::character_columns;
 
 /// Rows that can still be changed.
 const WINDOW: usize = 128;
-/// A longer row (bytes), or a larger window, moves its beginning to the store.
+/// A longer row, or a larger window, moves its beginning to the store: bytes, or columns where they are kept.
 const LONGEST: usize = 64 * 1024;
 /// Rightmost column that movements reach, so that a short sequence cannot make a long line.
 const RIGHTMOST: usize = 512;
@@ -26,6 +28,7 @@ pub(super) struct Rows {
     row: usize,
     /// The cursor's column; `None` at the end of the row.
     column: Option<usize>,
+    /// The sum of the rows' sizes.
     size: usize,
     style: Style,
 }
@@ -105,7 +108,9 @@ impl Rows {
             && let Row::Text(text) = &mut self.rows[row]
             && !text.is_empty()
         {
+            let before = text.len();
             text.push_str(&format!("\x1b[{parameters}m"));
+            self.size += text.len() - before;
         }
     }
 
@@ -138,29 +143,33 @@ impl Rows {
 
     pub(super) fn erase_right(&mut self) {
         if let Some(column) = self.column {
-            let columns = self.columns();
-            blank_halves(columns, column);
-            columns.truncate(column);
+            self.change(|columns| {
+                blank_halves(columns, column);
+                columns.truncate(column);
+            });
         }
     }
 
     pub(super) fn erase_left(&mut self) {
         self.fix_column();
         let end = self.column.unwrap_or(0) + 1;
-        let columns = self.columns();
-        blank_halves(columns, end);
-        let end = end.min(columns.len());
-        columns[..end].fill(BLANK);
+        self.change(|columns| {
+            blank_halves(columns, end);
+            let end = end.min(columns.len());
+            columns[..end].fill(BLANK);
+        });
     }
 
     pub(super) fn erase_line(&mut self) {
         self.fix_column();
+        self.size -= self.rows[self.row].size();
         self.rows[self.row] = Row::Text(String::new());
     }
 
     pub(super) fn erase_below(&mut self) {
         self.erase_right();
-        self.rows.truncate(self.row + 1);
+        let erased = self.rows.drain(self.row + 1..);
+        self.size -= erased.map(|row| row.size()).sum::<usize>();
     }
 
     pub(super) fn write_to(&self, store: &mut Store) {
@@ -178,10 +187,11 @@ impl Rows {
         (bytes + self.rows.len() - 1) as u64
     }
 
-    /// Approximate size in bytes and columns.
     #[cfg(test)]
     pub(super) fn size(&self) -> usize {
-        self.rows.iter().map(Row::size).sum()
+        let sum: usize = self.rows.iter().map(Row::size).sum();
+        assert_eq!(self.size, sum);
+        self.size
     }
 
     /// True when the cursor is at the end of the last row.
@@ -222,7 +232,7 @@ impl Rows {
 
     fn retire(&mut self, store: &mut Store) {
         if let Some(row) = self.rows.pop_front() {
-            self.size = self.size.saturating_sub(row.size());
+            self.size -= row.size();
             row.write_to(store);
             store.push("\n");
             self.row = self.row.saturating_sub(1);
@@ -230,80 +240,82 @@ impl Rows {
     }
 
     fn write_in_row(&mut self, text: &str, store: &mut Store) {
-        if text.is_empty() {
-            return;
-        }
-        self.size += text.len();
-        if self.appending() {
-            self.column = None;
-        }
-        match (&mut self.rows[self.row], self.column) {
-            (Row::Text(row), None) => {
-                if row.is_empty() {
-                    row.push_str(self.style.text());
-                }
-                row.push_str(text);
+        let mut rest = text;
+        while !rest.is_empty() {
+            if self.appending() {
+                self.column = None;
             }
-            _ => self.overwrite(text),
-        }
-        if self.size > LONGEST {
-            self.shrink(store);
-        }
-    }
-
-    /// Reduces the window to its limit: rows above the cursor are moved first, then the beginning of the last row.
-    fn shrink(&mut self, store: &mut Store) {
-        self.size = self.rows.iter().map(Row::size).sum();
-        while self.size > LONGEST / 2 && self.row > 0 {
-            self.retire(store);
-        }
-        if self.size > LONGEST && self.rows.len() == 1 {
-            // The line continues after its final part; a carriage return leads back to here only.
-            self.rows[0].write_to(store);
-            *self = Rows {
-                style: std::mem::take(&mut self.style),
-                ..Rows::default()
+            let written = match (&mut self.rows[self.row], self.column) {
+                (Row::Text(row), None) => {
+                    let before = row.len();
+                    if row.is_empty() {
+                        row.push_str(self.style.text());
+                    }
+                    let room = (LONGEST + 1).saturating_sub(self.size);
+                    let fits = rest.ceil_char_boundary(room);
+                    row.push_str(&rest[..fits]);
+                    self.size += row.len() - before;
+                    fits
+                }
+                _ => self.overwrite(rest),
             };
-        } else if self.size > LONGEST {
-            let below = self.rows.split_off(1);
-            self.retire(store);
-            self.rows = below;
-            self.size = self.rows.iter().map(Row::size).sum();
-            self.row = 0;
+            rest = &rest[written..];
+            while self.size > LONGEST {
+                self.shrink(store);
+            }
         }
     }
 
-    fn overwrite(&mut self, text: &str) {
+    /// Moves the first row to the store; of the last one, what it holds so far.
+    fn shrink(&mut self, store: &mut Store) {
+        if self.rows.len() > 1 {
+            return self.retire(store);
+        }
+        // The line continues after its final part; a carriage return leads back to here only.
+        self.rows[0].write_to(store);
+        *self = Rows {
+            style: std::mem::take(&mut self.style),
+            ..Rows::default()
+        };
+    }
+
+    /// Writes over what is there until the window is full; returns how many bytes of the text it took.
+    fn overwrite(&mut self, text: &str) -> usize {
         self.fix_column();
         let mut at = self.column.unwrap_or(0);
         let style = self.style.clone();
-        let columns = self.columns();
-        if columns.len() < at {
-            columns.resize(at, BLANK);
-        }
-        for c in text.chars() {
-            let width = match c {
-                '\t' => 8 - at % 8,
-                other => character_columns(other),
-            };
-            if width == 0 {
-                add_mark(columns, at, c);
-                continue;
+        let mut written = 0;
+        let room = LONGEST.saturating_sub(self.size - self.rows[self.row].size());
+        self.change(|columns| {
+            if columns.len() < at {
+                columns.resize(at, BLANK);
             }
-            blank_halves(columns, at);
-            blank_halves(columns, at + width);
-            if columns.len() < at + width {
-                columns.resize(at + width, BLANK);
+            for c in text.chars() {
+                if columns.len() > room {
+                    break;
+                }
+                written += c.len_utf8();
+                let width = advance(at, c);
+                if width == 0 {
+                    add_mark(columns, at, c);
+                    continue;
+                }
+                blank_halves(columns, at);
+                blank_halves(columns, at + width);
+                if columns.len() < at + width {
+                    columns.resize(at + width, BLANK);
+                }
+                columns[at..at + width].fill(Column {
+                    character: None,
+                    marks: None,
+                    style: style.clone(),
+                });
+                columns[at].character = Some(c);
+                at += width;
             }
-            columns[at..at + width].fill(Column {
-                character: None,
-                marks: None,
-                style: style.clone(),
-            });
-            columns[at].character = Some(c);
-            at += width;
-        }
+        });
         self.column = Some(at);
+        written
     }
 
     /// Resolves the cursor's column to a number.
@@ -313,15 +325,17 @@ impl Rows {
         }
     }
 
-    fn columns(&mut self) -> &mut Vec<Column> {
+    /// Changes the columns of the cursor's row.
+    fn change(&mut self, change: impl FnOnce(&mut Vec<Column>)) {
         let row = &mut self.rows[self.row];
+        self.size -= row.size();
         if let Row::Text(text) = row {
             *row = Row::Columns(columns_of(text));
         }
-        match row {
-            Row::Columns(columns) => columns,
-            Row::Text(_) => unreachable!("the row was just turned into columns"),
+        if let Row::Columns(columns) = row {
+            change(columns);
         }
+        self.size += row.size();
     }
 }
 
@@ -344,10 +358,7 @@ impl Row {
     fn size(&self) -> usize {
         match self {
             Row::Text(text) => text.len(),
-            Row::Columns(columns) => columns
-                .iter()
-                .map(|column| 1 + column.marks.as_ref().map_or(0, |marks| marks.len()))
-                .sum(),
+            Row::Columns(columns) => columns.len(),
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Store {
     bytes: u64,
     characters: u64,
     newlines: u64,
-    /// Newlines at the very end, which do not count as text.
+    /// Newlines at the very end, which do not count as text; where there is a tail, they are kept once text follows.
     trailing: u64,
 }
 
@@ -42,8 +42,7 @@ impl Store {
     pub(super) fn beginning(limit_bytes: usize) -> Self {
         Store {
             head_limit: limit_bytes,
-            tail_limit: 0,
-            ..Store::new(0)
+            ..Store::default()
         }
     }
 
@@ -62,14 +61,25 @@ impl Store {
         // Every byte that does not continue a character starts one.
         self.characters += bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
         self.newlines += newlines as u64;
-        let ending = bytes.len() - text.trim_end_matches('\n').len();
-        self.trailing = ending as u64
-            + if ending == bytes.len() {
-                self.trailing
-            } else {
-                0
-            };
+        let content = text.trim_end_matches('\n');
+        let ending = (text.len() - content.len()) as u64;
+        if content.is_empty() {
+            self.trailing += ending;
+        } else {
+            let mut before = std::mem::replace(&mut self.trailing, ending);
+            while before > 0 && self.tail_limit > 0 {
+                let newlines = "\n".repeat(before.min(4096) as usize);
+                self.keep(&newlines);
+                before -= newlines.len() as u64;
+            }
+        }
+        self.keep(match self.tail_limit {
+            0 => text,
+            _ => content,
+        });
+    }
 
+    fn keep(&mut self, text: &str) {
         let mut rest = text;
         if self.tail.is_empty() && self.dropped == 0 {
             let room = self.head_limit - self.head.len();
@@ -124,14 +134,12 @@ impl Store {
         self.head.len() + self.tail.len()
     }
 
-    /// Returns the text without newlines at its end, when nothing is missing.
+    /// Returns the text, newlines at its end left out, when nothing is missing.
     pub(super) fn whole(&self) -> Option<String> {
         if self.is_cut() {
             return None;
         }
-        let mut text = format!("{}{}", self.head, self.tail);
-        text.truncate(text.trim_end_matches('\n').len());
-        Some(text)
+        Some(format!("{}{}", self.head, self.tail))
     }
 
     /// Returns head and tail of a cut text, at line boundaries where there are some near.
@@ -140,7 +148,7 @@ impl Store {
             Some(at) if at >= self.head.len() / 2 => &self.head[..at],
             _ => &self.head,
         };
-        let tail = self.tail.trim_end_matches('\n');
+        let tail = &self.tail;
         let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(self.tail_limit))..];
         let tail = match tail.find('\n') {
             Some(at) if at <= tail.len() / 2 => &tail[at + 1..],

@@ -8,6 +8,7 @@ fn text_of(bytes: &[u8]) -> String {
     let mut transcript = Transcript::new(1 << 20);
     transcript.push(bytes);
     transcript.finish();
+    transcript.page.rows.size();
     transcript.snapshot().text
 }
 
@@ -68,6 +69,103 @@ fn what_a_reader_would_have_seen() {
         "x\n[full-screen program]\n[full-screen program]",
     );
     check(b"x\x1b]0;never ends\ny", "x0;never ends\ny");
+    check(b"x\x1b[12", "x");
+    check(b"\rab  \nx", "ab  \nx");
+    check(b"abc\x1b[2K\rab  \nx", "ab  \nx");
+    check(b"a\x1b[?25hb\x1b[?25lc", "abc");
+    check(
+        b"\x1b[?1049hx\x1b[?47hy\x1b[?25lz\x1b[?1047l",
+        "[full-screen program]",
+    );
+    check(
+        b"ab\x1b[?47h\x1b[2D\x08\r\x1b[2K\x1b[?47lX",
+        "ab\n[full-screen program]\nX",
+    );
+    check(b"ab\x1b[000000001DX", "aX");
+    check(b"ab\x1b[0000000001DX", "abX");
+    check(b"ab\x1b[0DX", "aX");
+    check(b"ab\x1b[1;1DX\x1b[>1DY", "abXY");
+    check(b"a\nb\nc\x1b[2A\x1b[EX\x1b[1BY", "a\nX\ncY");
+    check(b"ab\ncd\x1b[AX\x1b[BY", "abX\ncd Y");
+    check(b"a\nbc\nd\x1b[A\x1b[1JX\x1b[2JY", "a\nbXY\nd");
+    check(b"abcd\x1b[2G\x1b[0KX", "aX");
+    check(b"abcd\x1b[3G\x1b[3KX", "abXd");
+}
+
+#[test]
+fn the_last_rows_can_be_changed_and_earlier_ones_are_final() {
+    for (rows, first) in [(128, "X0"), (129, "00")] {
+        let lines: Vec<String> = (0..rows).map(|row| format!("{row:02}")).collect();
+        let mut expected = lines.clone();
+        expected[usize::from(first == "00")].replace_range(..1, "X");
+        let text = format!("{}\x1b[999A\rX", lines.join("\n"));
+        assert_eq!(text_of(text.as_bytes()), expected.join("\n"), "{rows}");
+    }
+}
+
+#[test]
+fn a_line_longer_than_the_window_leaves_the_others_whole() {
+    for length in [60_000, 70_000, 200_000] {
+        for change in ["", "\rx", "\x1b[2D\x1b[C"] {
+            let long = "x".repeat(length);
+            let text = format!("first\nsecond\n{long}{change}\nlast");
+            let expected = format!("first\nsecond\n{long}\nlast");
+            let got = text_of(text.as_bytes());
+            assert!(got == expected, "{length} {change:?}: {} bytes", got.len());
+        }
+    }
+}
+
+#[test]
+fn a_text_up_to_the_limit_is_whole_and_the_ends_of_a_longer_one_are_lines_where_these_are_near() {
+    let ends = |text: &str| {
+        let mut transcript = Transcript::new(100);
+        transcript.push(text.as_bytes());
+        let result = transcript.snapshot();
+        let parts = result.text.split_once("\n[…").map(|(head, rest)| {
+            let (_, tail) = rest.split_once('\n').expect("a tail");
+            (head.to_owned(), tail.to_owned())
+        });
+        assert_eq!(result.cut, parts.is_some(), "{}", result.text);
+        assert!(result.cut || result.text == text, "{}", result.text);
+        parts
+    };
+    assert_eq!(ends(&"x".repeat(100)), None);
+    for length in [101, 149, 151, 500] {
+        let (head, tail) = ends(&"x".repeat(length)).expect("it is cut");
+        assert_eq!((head.len(), tail.len()), (50, 50), "{length}");
+        let mut transcript = Transcript::new(100);
+        transcript.push("x".repeat(length).as_bytes());
+        let middle = marker(length as u64, 1, length as u64 - 100, 0, Rest::Gone);
+        assert!(transcript.snapshot().text.contains(&middle), "{middle}");
+    }
+    let line = |number: usize| format!("line {number:02}");
+    let lines = |numbers: Range<usize>| numbers.map(line).collect::<Vec<_>>().join("\n");
+    assert_eq!(ends(&lines(0..40)), Some((lines(0..6), lines(34..40))));
+    let far = format!("a\n{}\nb", "x".repeat(300));
+    let (x, y) = (far[..50].to_owned(), far[far.len() - 50..].to_owned());
+    assert_eq!(ends(&far), Some((x, y)));
+}
+
+#[test]
+fn the_length_is_that_of_the_text_and_own_lines_have_their_place_in_it() {
+    let mut transcript = Transcript::new(1 << 20);
+    let mut expected = String::new();
+    for (chunk, length) in [("", 0), ("abc", 3), ("\rX", 3), ("\n\n", 5), ("\u{e9}", 7)] {
+        transcript.push(chunk.as_bytes());
+        assert_eq!(transcript.length(), length, "{chunk:?}");
+    }
+    expected.push_str("Xbc\n\n\u{e9}\n");
+    for line in 0..300 {
+        let text = format!("line {line}");
+        let place = transcript.own_lines(&text);
+        let start = expected.len() as u64;
+        expected.push_str(&text);
+        expected.push('\n');
+        assert_eq!(place, start..expected.len() as u64, "{line}");
+        assert_eq!(transcript.length(), expected.len() as u64);
+    }
+    assert_eq!(transcript.snapshot().text, expected.trim_end());
 }
 
 #[test]
@@ -112,13 +210,18 @@ fn long_output_keeps_both_ends_and_true_sizes() {
 }
 
 #[test]
-fn memory_stays_bounded() {
+fn memory_stays_bounded_and_the_split_of_much_does_not_matter() {
     let check = |unit: &[u8]| {
         let mut transcript = Transcript::new(10_000);
         let chunk = unit.repeat(64 * 1024 / unit.len());
         for _ in 0..8 {
             transcript.push(&chunk);
         }
+        let mut split = Transcript::new(10_000);
+        for piece in chunk.repeat(8).chunks(1021) {
+            split.push(piece);
+        }
+        assert_eq!(split.snapshot(), transcript.snapshot(), "{unit:?}");
         assert!(transcript.page.rows.size() < 1 << 20, "{unit:?}");
         assert!(transcript.page.store.held() < 40_000, "{unit:?}");
         assert!(transcript.snapshot().text.len() < 11_000, "{unit:?}");
@@ -136,6 +239,9 @@ fn memory_stays_bounded() {
     check(b"\x1b[");
     check(b"\x1b]");
     check(b"\xff");
+    check(b"abc\r");
+    check(b"\t\rabc\x1b[K\n\n\x1b[A");
+    check(b"\n");
 }
 
 #[test]
