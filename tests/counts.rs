@@ -73,11 +73,13 @@ macro_rules! counted {
     };
 }
 
-// Tests that are whole as they are: rules, and the test.
+// Tests that are whole as they are: rules, and the test, in `tests` where it does not begin with `src`.
 table! { HELD:
-    "R1 R2 R3": "repl::escapes::no_foreign_sequence_reaches_the_terminal";
     "R2 R4": "repl::questions::hostile_text_is_spelled_out_in_every_question";
     "R3": "repl::clipboard::cells_answers_and_their_code_by_the_terminals_own_sequence";
+    "R4 R17": "src::terminal::keyboard_reader::tests::ten_thousand_sequences_of_keys_answer_no_question_that_comes_up";
+    "R4": "src::display::question::tests::what_is_shown_is_what_runs";
+    "R4": "src::session::approvals::tests::a_yes_never_widens_by_itself";
     "R5": "repl::exit::a_signal_gives_the_terminal_back_and_is_died_of";
     "R5": "repl::exit::a_fault_gives_the_terminal_back_and_is_died_of";
     "R5": "repl::exit::a_terminal_left_raw_by_a_kill_is_sane_after_the_next_start";
@@ -99,7 +101,10 @@ table! { HELD:
     "R21": "record::faults::a_full_disk_is_said_and_gets_over";
     "R20": "record::foreign_files::what_is_no_record_is_refused_and_stays_as_it_is";
     "R22": "notebook::cell_text::links_and_modes_stay";
+    "R22": "notebook::whole_files::what_others_write_meanwhile_is_never_overwritten";
+    "R22": "notebook::whole_files::planted_links_are_refused_and_nothing_behind_them_is_touched";
     "R23": "skills::hostile::any_bytes_are_a_skill_or_a_diagnostic";
+    "R18 R20": "record::clock::what_came_last_is_newest_when_the_clock_was_set_back";
     "S3": "record::resume::whoever_comes_second_is_told_and_leaves_the_session_open";
     "S4": "repl::environments::a_dumb_terminal_is_enough";
     "S4": "repl::environments::the_c_locale_works";
@@ -108,6 +113,8 @@ table! { HELD:
 
 counted! {
     kills_between_cells: "R18 R19", "kills while cells run", [20] 1_000, crate::record::kills::between_cells;
+    kills_in_work: "R18 R19", "kills in cells, prompts, tools, saves, steps, commands", [8] 1_000,
+        crate::record::kills_in_work::kills;
     fuzz_classifier: "R23", "seconds of fuzzing the classifier", [0] 600, crate::fuzz::classifier;
     fuzz_markdown: "R2 R23", "seconds of fuzzing markdown while it streams", [0] 600, crate::fuzz::markdown;
     fuzz_output: "R2 R23", "seconds of fuzzing the filter of outputs", [0] 600, crate::fuzz::output;
@@ -116,19 +123,42 @@ counted! {
     fuzz_notebook: "R22 R23", "seconds of fuzzing notebooks", [0] 600, crate::fuzz::notebook;
     fuzz_marked_text: "R23", "seconds of fuzzing the text of notebooks", [0] 600, crate::fuzz::marked_text;
     fuzz_history: "R20 R23", "seconds of fuzzing the rows of a record", [0] 600, crate::fuzz::history;
+    fuzz_rpc: "R8 R16", "seconds of fuzzing JSON-RPC, line by line", [0] 600, crate::fuzz::rpc;
+    fuzz_acp: "R8 R16", "seconds of fuzzing what ACP agents say", [0] 600, crate::fuzz::acp;
+    fuzz_codex: "R8 R16", "seconds of fuzzing what Codex says", [0] 600, crate::fuzz::codex;
+    fuzz_mcp: "R8 R16", "seconds of fuzzing what MCP clients say", [0] 600, crate::fuzz::mcp;
+    fuzz_kernel_wire: "R16", "seconds of fuzzing what kernels send", [0] 600, crate::fuzz::kernel_wire;
+    fuzz_gateway_frames: "R16", "seconds of fuzzing what gateways send", [0] 600, crate::fuzz::gateway_frames;
+    kills_in_files: "R22", "kills in a save, an edit, an apply, a run -o", [5] 1_000,
+        crate::notebook::whole_files::kills;
+    failing_calls_in_files: "R22", "each call of a change of a notebook failing, to the Nth", [1] 50,
+        crate::notebook::whole_files::failing_calls;
     failing_calls: "R18 R20 R21", "each call on the record's files failing, up to the Nth", [1] 50,
         crate::record::failing_calls::in_turn;
+    writers: "R18 R20", "cells of each of eight processes in one record", [20] 2_000,
+        crate::record::locks::eight_writers;
+    typing_under_a_lock: "R20", "seconds of typing while the record is locked", [2] 60,
+        crate::record::locks::typing_under_a_lock;
     torn_logs: "R18", "torn logs of the record", [30] 300, crate::record::faults::torn_logs;
     attempts_to_get_out: "C1", "attempts to get out of each place", 108, crate::runtime::confinement::attempts;
-    soak: "S1", "cells of a long session, with all else", 2_000, crate::repl::soak::soak;
+    soak: "S1", "cells of a long session, with all else", [20] 2_000, crate::repl::soak::soak;
+    foreign_sequences: "R1 R2 R3", "foreign sequences, each from each source", [24] 97,
+        crate::repl::escapes::foreign_sequences;
     monkey: "S2 R5", "seconds of keys, pastes, resizes, signals", [3] 600, crate::repl::monkey::monkey;
+    resizes: "S2 R1", "resizes while an answer or a cell streams", [12] 1_000, crate::repl::resizes::resizes;
     stops: "R5 R17", "stops in each state, by key and from outside", [2] 200, crate::repl::jobs::stops;
     widths: "S4", "widths of the terminal", [8] 300, crate::repl::widths::widths;
-    keys_before_a_question: "R4 R17", "keys typed before a question", 200,
+    surroundings: "S4 S5", "poor surroundings, on a terminal and piped", [6] 33,
+        crate::repl::surroundings::surroundings;
+    keys_before_a_question: "R4 R17", "keys typed before a question", [4] 200,
         crate::repl::typeahead::keys_before_a_question;
     agent_faults: "R8 R16 R17", "agents that misbehave", [3] 102, crate::codex::program::faults::each_way;
     acp_faults: "R16 R17", "agents of the protocol that misbehave", [3] 46, crate::acp::program_faults::each_way;
-    interpreter_deaths: "R16", "interpreters that die", [2] 23, crate::repl::interpreter_deaths::each_way;
+    mcp_faults: "R16 R17", "MCP clients that misbehave, in each state", [3] 176,
+        crate::mcp::client_faults::each_way;
+    kernel_faults: "R16 R17", "kernels and gateways that misbehave", [3] 143,
+        crate::jupyter::faulty_kernels::each_way;
+    interpreter_deaths: "R16", "interpreters that die", [2] 22, crate::repl::interpreter_deaths::each_way;
 }
 
 /// Runs a row and prints its line.
@@ -161,12 +191,20 @@ fn each_rule_has_a_row() {
 
 #[test]
 fn each_test_that_holds_a_rule_exists() {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let missing = HELD.iter().map(|(_, test)| *test).filter(|test| {
         let (module, name) = test.rsplit_once("::").expect("a path");
-        let file = tests.join(module.replace("::", "/")).with_extension("rs");
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        !text.contains(&format!("#[test]\nfn {name}()"))
+        let folder = if module.starts_with("src::") {
+            ""
+        } else {
+            "tests"
+        };
+        let file = root.join(folder).join(module.replace("::", "/"));
+        let text = std::fs::read_to_string(file.with_extension("rs")).unwrap_or_default();
+        let begins = format!("fn {name}(");
+        !text
+            .split("#[test]")
+            .any(|test| test.trim_start().starts_with(&begins))
     });
     assert_eq!(
         missing.collect::<Vec<_>>(),

@@ -2,6 +2,7 @@
 
 mod attached_clients;
 pub mod client;
+pub mod client_faults;
 mod codex;
 mod reference;
 mod requests;

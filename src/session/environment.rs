@@ -24,7 +24,7 @@ pub struct Environment {
 
 impl Environment {
     pub fn capture() -> Self {
-        Environment {
+        let mut environment = Environment {
             variables: std::env::vars_os().collect(),
             cwd: std::env::current_dir().ok(),
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
@@ -32,7 +32,14 @@ impl Environment {
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+        };
+        // Without `/proc` the name that we were started by leads to us.
+        if environment.program.is_none()
+            && let Some(name) = std::env::args_os().next()
+        {
+            environment.program = environment.find_program(&name.to_string_lossy());
         }
+        environment
     }
 
     /// Returns a variable that is set, not empty and valid UTF-8.

@@ -31,7 +31,7 @@ pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
     std::thread::Builder::new()
         .name("session".into())
         .spawn(move || run(parts, inbox, commands, background, shared))
-        .map_err(|error| Report::failure("could not start the session's thread").because(error))?;
+        .map_err(|error| Report::no_thread("of the session", &error))?;
     Ok((handle, run_of_background))
 }
 
@@ -94,7 +94,12 @@ async fn work(
                     let _ = answer.send(closed);
                     return;
                 }
-                Some(Command::Event(event)) => session.raise(*event),
+                Some(Command::Event(event)) => {
+                    if let Event::Input(_, out) | Event::Queued(_, out) = &*event {
+                        out.end_after(&session.io.record);
+                    }
+                    session.raise(*event);
+                }
                 Some(Command::Query(query)) => answer(query, &session.state, &mut session.io),
                 None => return,
             },

@@ -124,6 +124,13 @@ impl SessionHandle {
         (handle, shared)
     }
 
+    /// A handle to a session that is over, for tests of front-ends: what it is sent is lost.
+    #[doc(hidden)]
+    pub fn ended() -> Self {
+        let (commands, _) = tokio::sync::mpsc::unbounded_channel();
+        SessionHandle::new(commands, String::new()).0
+    }
+
     /// Sends an event whose own events arrive on the returned run; the run ends at once when the loop has ended.
     fn run(&self, event: impl FnOnce(run::RunSender) -> Event) -> Run {
         let (sender, run) = run::stream();

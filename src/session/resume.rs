@@ -184,7 +184,6 @@ pub(super) async fn begin_session(
     outputs: Outputs,
     name: Option<String>,
 ) -> Vec<Effect> {
-    let left = record.session().await.ok();
     // Outputs that cannot be written are lost.
     let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
     let taken = match record.switch_to_new().await {
@@ -196,8 +195,8 @@ pub(super) async fn begin_session(
         record.rename(&name);
         format!(", `{}`", visible(&name))
     });
-    let back = left.map_or_else(String::new, |left| {
-        format!("; `%ipycodex resume {}` goes back", left.number)
+    let back = taken.left.map_or_else(String::new, |left| {
+        format!("; `%ipycodex resume {left}` goes back")
     });
     let said = TextEvent::Text(format!("Session {own}{called} begins here{back}."));
     let found = Found::Session(Box::new((taken, None)));

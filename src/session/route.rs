@@ -238,6 +238,7 @@ fn on_skills_found(step: &mut Step<'_>, skills: Skills) {
     if let Some(warning) = warning {
         step.show(Notice::warning(warning));
     }
+    host_calls::driver::begin_next_cell_call(step);
 }
 
 fn on_background(step: &mut Step<'_>, background: Background) {

@@ -2,14 +2,17 @@
 //!
 //! One [`Run`] per submitted input: its events in order, then its end; awaited, or read by a blocking thread. The
 //! stream is bounded: a front-end that stops reading stops the cell's output at the source, never the session.
+//! Invariant: when an input's run has ended, what came of it is in the record (unless the file is in trouble).
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use crate::events::SessionEvent;
+use crate::record::RecordHandle;
 
 /// Unread events above which the sender waits.
 const UNREAD: usize = 64;
@@ -113,9 +116,28 @@ pub(super) struct RunSender(Arc<SenderGuard>);
 
 /// Shared by all clones of a sender; its drop ends the run.
 #[derive(Debug)]
-struct SenderGuard(Arc<RunChannel>);
+struct SenderGuard {
+    channel: Arc<RunChannel>,
+    /// What has to be written before the end.
+    record: OnceLock<RecordHandle>,
+}
 
 impl Drop for SenderGuard {
+    fn drop(&mut self) {
+        let end = RunEnd(Arc::clone(&self.channel));
+        if let (Some(record), Ok(runtime)) = (self.record.take(), Handle::try_current()) {
+            runtime.spawn(async move {
+                record.wait_written().await;
+                drop(end);
+            });
+        }
+    }
+}
+
+/// Ends the run when it is dropped.
+struct RunEnd(Arc<RunChannel>);
+
+impl Drop for RunEnd {
     fn drop(&mut self) {
         self.0.queue().ended = true;
         self.0.wake();
@@ -123,9 +145,15 @@ impl Drop for SenderGuard {
 }
 
 impl RunSender {
+    /// The run ends when what was recorded until then is in this record.
+    pub(super) fn end_after(&self, record: &RecordHandle) {
+        // Once for each run.
+        let _ = self.0.record.set(record.clone());
+    }
+
     /// Sends without waiting. Senders of many events wait for [`RunSender::ready`] first.
     pub(super) fn send(&self, event: impl Into<SessionEvent>) {
-        let SenderGuard(channel) = &*self.0;
+        let channel = &self.0.channel;
         // A front-end that went away does not stop the session.
         if Arc::strong_count(channel) > 1 {
             channel.queue().events.push_back(event.into());
@@ -135,14 +163,14 @@ impl RunSender {
 
     /// Returns true when the reader keeps up, or has gone.
     pub(super) fn is_ready(&self) -> bool {
-        let SenderGuard(channel) = &*self.0;
+        let channel = &self.0.channel;
         Arc::strong_count(channel) == 1 || channel.queue().events.len() < UNREAD
     }
 
     /// Returns when the reader has caught up.
     pub(super) async fn ready(&self) {
         while !self.is_ready() {
-            let SenderGuard(channel) = &*self.0;
+            let channel = &self.0.channel;
             channel.read.notified().await;
         }
     }
@@ -159,7 +187,10 @@ impl Drop for Run {
 pub(super) fn stream() -> (RunSender, Run) {
     let channel = Arc::new(RunChannel::default());
     (
-        RunSender(Arc::new(SenderGuard(Arc::clone(&channel)))),
+        RunSender(Arc::new(SenderGuard {
+            channel: Arc::clone(&channel),
+            record: OnceLock::new(),
+        })),
         Run(channel),
     )
 }
@@ -178,6 +209,47 @@ mod tests {
             Some(SessionEvent::Text(TextEvent::Text(text))) => text,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_run_ends_when_what_came_of_it_is_in_the_record() {
+        let (go, held) = std::sync::mpsc::channel::<()>();
+        let opening = crate::record::RecordOptions {
+            path: "/nowhere".into(),
+            record: false,
+            named: false,
+            leave_log: false,
+        };
+        let begin = crate::record::SessionSpec {
+            cwd: "/some/where".into(),
+            resume: None,
+            provider: "codex".into(),
+            once: false,
+        };
+        let (record, _reports) = crate::record::open_after(opening, begin, move || {
+            let _ = held.recv();
+        });
+        let executor = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        executor.block_on(async {
+            let (sender, run) = stream();
+            sender.end_after(&record);
+            sender.send(event("last"));
+            drop(sender);
+            assert_eq!(text(run.next().await), "last");
+            tokio::task::yield_now().await;
+            let next = run.next_blocking(Some(Duration::ZERO));
+            assert!(matches!(next, NextEvent::Nothing), "{next:?}");
+            go.send(()).unwrap();
+            assert!(run.next().await.is_none());
+        });
+        // Without a loop, nobody waits.
+        let (sender, run) = stream();
+        sender.end_after(&record);
+        drop(sender);
+        assert!(matches!(run.next_blocking(None), NextEvent::Ended));
     }
 
     #[test]

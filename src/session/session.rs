@@ -45,13 +45,17 @@ impl Session {
         shared: Arc<Shared>,
     ) -> (Self, UnboundedReceiver<Report>) {
         (parts.wait_for_start)();
-        let skill_registry = SkillRegistry::load_in_background(parts.skills, {
+        let skill_registry = SkillRegistry::new(parts.skills, {
             let inbox = commands.clone();
             move |found| {
                 // Fails when the session has ended.
                 let _ = inbox.send(Event::SkillsFound(Box::new(found)).into());
             }
         });
+        // Without a user, cells alone are likely, whose first result is not to wait for the processor.
+        if parts.asks {
+            skill_registry.begin();
+        }
         let state = SessionState {
             scheduler: Scheduler::default(),
             numbering: Numbering::new(parts.resumed, Arc::clone(&shared.next_line)),

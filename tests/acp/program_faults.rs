@@ -6,7 +6,7 @@ use serde_json::json;
 use super::harness::fake;
 use crate::codex::faults::python;
 use crate::support::home::Home;
-use crate::support::ways::Outcome::{Fails, Stops, Works};
+use crate::support::ways::Outcome::{Fails, FailsEarly, Stops, Works};
 use crate::support::ways::{Case, Outcome, both_ways};
 
 const FINE: Outcome = Works("fine");
@@ -15,8 +15,8 @@ const FINE: Outcome = Works("fine");
 #[rustfmt::skip]
 const FAULTS: &[(&str, &str, Outcome)] = &[
     // It ends, in each state.
-    ("gone at once", ".fine", Fails(&["`fake` ended", "exit status: 1): no home"])),
-    ("exit at initialize", ".fine", Fails(&["`fake` ended", "exit status: 3"])),
+    ("gone at once", ".fine", FailsEarly(&["`fake` ended", "exit status: 1): no home"], "fine")),
+    ("exit at initialize", ".fine", FailsEarly(&["`fake` ended", "exit status: 3"], "fine")),
     ("exit at session/new", ".fine", Fails(&["`fake` ended", "exit status: 3"])),
     ("exit at session/prompt", ".fine", Fails(&["`fake` ended", "exit status: 3"])),
     ("", ".begun die", Fails(&["begun", "`fake` ended", "Traceback: why"])),
@@ -35,9 +35,9 @@ const FAULTS: &[(&str, &str, Outcome)] = &[
     ("", ".past-a-cancel", Stops("begun")),
     ("", ".stop", Stops("begun")),
     // It answers nonsense.
-    ("null at initialize", ".fine", Fails(&["`fake` speaks an unknown version"])),
-    ("number at initialize", ".fine", Fails(&["`fake`"])),
-    ("error at initialize", ".fine", Fails(&["`fake` refused `initialize`: \"no\""])),
+    ("null at initialize", ".fine", FailsEarly(&["`fake` speaks an unknown version"], "fine")),
+    ("number at initialize", ".fine", FailsEarly(&["`fake`"], "fine")),
+    ("error at initialize", ".fine", FailsEarly(&["`fake` refused `initialize`: \"no\""], "fine")),
     ("null at session/new", ".fine", Fails(&["`fake` to `session/new` was not understood"])),
     ("number at session/new", ".fine", Fails(&["`fake` to `session/new` was not understood"])),
     ("error at session/new", ".fine", Fails(&["`fake` refused `session/new`: \"no\""])),

@@ -33,6 +33,14 @@ const CASES: &[Case] = &[
     (&["-c", "import sys; sys.exit('why')"], "", "", 1, "why"),
     (&["-c", "import sys; sys.exit()"], "", "", 0, ""),
     (&["-c", "exit()"], "", "", 0, ""),
+    // What is shown at the exit comes late, and without the end of a line.
+    (
+        &[],
+        "import atexit, time\n_ = atexit.register(lambda: (time.sleep(0.5), print('bye', end='')))\n",
+        "bye",
+        0,
+        "",
+    ),
     (&["-c", "x = = 1"], "", "", 1, "SyntaxError"),
     (&["-c", "import os; os._exit(7)"], "", "", 1, "exit code 7"),
     (

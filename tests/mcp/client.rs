@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -54,14 +54,18 @@ impl Client {
     /// One that has greeted, in the revision before the current one.
     pub fn greeted(home: &Home, arguments: &[&str]) -> Client {
         let mut client = Client::start(home, arguments);
-        let greeting = client.ask(
+        client.greet();
+        client
+    }
+
+    pub fn greet(&mut self) {
+        let greeting = self.ask(
             "initialize",
             json!({"protocolVersion": "2025-11-25", "capabilities": {},
                 "clientInfo": {"name": "tester", "version": "1"}}),
         );
         assert_eq!(greeting["result"]["protocolVersion"], "2025-11-25");
-        client.say(json!({"method": "notifications/initialized"}));
-        client
+        self.say(json!({"method": "notifications/initialized"}));
     }
 
     pub fn say(&mut self, mut message: Value) {
@@ -121,8 +125,13 @@ impl Client {
         if let Some(at) = self.held.iter().position(&so) {
             return self.held.remove(at);
         }
+        // Whatever else comes: a call that waits for ever still tells its progress.
+        let deadline = Instant::now() + PATIENCE;
         loop {
-            match self.output.recv_timeout(PATIENCE) {
+            match self
+                .output
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
                 Ok(said) if so(&said) => return said,
                 Ok(said) => self.held.push(said),
                 Err(why) => panic!("no {what}: {why}; held: {:?}", self.held),

@@ -1,7 +1,9 @@
 //! An interpreter that dies, in each way and each state: it is said with its cause, and the next input works.
 
+use rustix::process::Signal;
+
 use super::checkpoints::interpreters;
-use super::questioning_agent::{Asker, command};
+use super::questioning_agent::{Asker, call, command};
 use super::shell::{Shell, with_settings};
 use super::shell_mode::ALT_S;
 use crate::support::await_true;
@@ -54,27 +56,35 @@ pub fn each_way(count: u32) -> String {
     });
     if count as usize == DEATHS.len() {
         for (state, test) in STATES {
-            eprintln!("{state}");
-            test();
+            for signal in [Signal::KILL, Signal::SEGV] {
+                eprintln!("{state}, {signal:?}");
+                test(signal);
+            }
         }
     }
     ways
 }
 
+/// A state, in which this signal comes from outside.
+type Killed = fn(Signal);
+
 /// States with somebody at the keyboard.
-const STATES: [(&str, fn()); 5] = [
+const STATES: &[(&str, Killed)] = &[
     ("while a name is completed", while_completing),
+    ("while a cell runs", while_running),
+    ("while a cell reads a line", while_reading),
     ("while a question is open", while_asked),
+    ("while a tool of a turn runs", while_a_tool_runs),
     ("at the prompt, checkpoints waiting", at_the_prompt),
     ("after a step back", after_a_step_back),
     ("the shell of shell mode", in_shell_mode),
 ];
 
-fn kill_all(home: &Home) {
+fn kill_all(home: &Home, signal: Signal) {
     for process in interpreters(home) {
         let process = rustix::process::Pid::from_raw(process).unwrap();
         // One that has ended is one less.
-        let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+        let _ = rustix::process::kill_process(process, signal);
     }
 }
 
@@ -87,39 +97,84 @@ fn goes_on(shell: &Shell, number: u32) {
     await_true("no process is left", || shell.pty.processes().is_empty());
 }
 
-fn while_completing() {
+fn while_completing(signal: Signal) {
     let shell = Shell::new();
+    let signal = signal.as_raw();
+    let dir = format!("lambda self: os.kill(os.getpid(), {signal})");
     shell.cell(
         1,
-        "import os; x = type('A', (), {'__dir__': lambda self: os._exit(7)})()",
+        &format!("import os; x = type('A', (), {{'__dir__': {dir}}})()"),
     );
     shell.pty.send("x.");
     shell.at_with(2, "x.");
     shell.pty.send("\t");
-    shell.shows("the interpreter ended (exit code 7)");
+    shell.shows("the interpreter ended (");
     shell.at_with(2, "x.");
     shell.pty.send("\x03");
     goes_on(&shell, 2);
 }
 
-fn while_asked() {
+fn while_running(signal: Signal) {
+    let shell = Shell::new();
+    shell.at(1);
+    shell
+        .pty
+        .send_line("import time; print('be' + 'gun'); time.sleep(1000)");
+    shell.shows("begun");
+    kill_all(&shell.home, signal);
+    shell.shows("the interpreter ended");
+    goes_on(&shell, 2);
+}
+
+fn while_reading(signal: Signal) {
+    let shell = Shell::new();
+    shell.at(1);
+    shell.pty.send_line("input('your' + ' name? ')");
+    shell.shows("your name?");
+    kill_all(&shell.home, signal);
+    shell.shows("the interpreter ended");
+    goes_on(&shell, 2);
+}
+
+fn while_asked(signal: Signal) {
     let asker = Asker::new(serde_json::json!([[command("ls")]]));
     asker.shell.cell(1, "x = 1");
     asker.prompt(2);
     asker.choices();
-    kill_all(&asker.shell.home);
-    asker.shell.shows("the interpreter ended");
+    let before = interpreters(&asker.shell.home);
+    kill_all(&asker.shell.home, signal);
+    await_true("another interpreter", || {
+        let now = interpreters(&asker.shell.home);
+        now.iter().any(|process| !before.contains(process))
+    });
     asker.choices();
     asker.shell.pty.send("n");
     assert_eq!(asker.given(1)[0]["decision"], "decline");
+    asker.shell.shows("the interpreter ended");
     goes_on(&asker.shell, 3);
 }
 
-fn at_the_prompt() {
+fn while_a_tool_runs(signal: Signal) {
+    let code = "import time; print('be' + 'gun', flush=True); time.sleep(1000)";
+    let turn = serde_json::json!([[call(
+        "run_cells",
+        serde_json::json!({"cells": [{"code": code}]})
+    )]]);
+    let asker = Asker::new(turn);
+    asker.prompt(1);
+    asker.choices();
+    asker.shell.pty.send("y");
+    asker.shell.shows("begun");
+    kill_all(&asker.shell.home, signal);
+    asker.shell.shows("the interpreter ended");
+    goes_on(&asker.shell, 3);
+}
+
+fn at_the_prompt(signal: Signal) {
     let shell = Shell::new();
     shell.cell(1, "x = 1");
     shell.cell(2, "x = 2");
-    kill_all(&shell.home);
+    kill_all(&shell.home, signal);
     shell.shows("the interpreter ended");
     shell.at(3);
     shell.pty.send_line("%ipycodex back");
@@ -127,24 +182,29 @@ fn at_the_prompt() {
     goes_on(&shell, 4);
 }
 
-fn after_a_step_back() {
+fn after_a_step_back(signal: Signal) {
     let shell = Shell::new();
     shell.cell(1, "x = 1");
     shell.cell(2, "import os; y = 2");
     shell.cell(3, "%ipycodex back");
-    shell.cell(4, "import os; os._exit(7)");
-    shell.shows("the interpreter ended (exit code 7)");
+    shell.cell(
+        4,
+        &format!("import os; os.kill(os.getpid(), {})", signal.as_raw()),
+    );
+    shell.shows("the interpreter ended (");
     goes_on(&shell, 5);
 }
 
-fn in_shell_mode() {
+fn in_shell_mode(signal: Signal) {
     let shell = Shell::new();
     shell.pty.send(ALT_S);
     shell.pty.wait_until("a prompt of the shell", |screen| {
         !screen.contents().contains("In [1]: ") || screen.contents().contains("$")
     });
-    shell.pty.send_line("kill -9 $$");
-    shell.shows("SIGKILL");
+    shell
+        .pty
+        .send_line(&format!("kill -{} $$", signal.as_raw()));
+    shell.shows("SIG");
     shell.pty.send(ALT_S);
     shell.pty.wait_until("a prompt of cells", |screen| {
         crate::support::pty::cursor_line(screen).starts_with("In [")

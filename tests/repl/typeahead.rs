@@ -54,17 +54,17 @@ fn type_apart(shell: &Shell, keys: &[&str], pauses: usize) {
 #[test]
 fn keys_around_the_end_of_a_cell_come_to_the_next_editor() {
     let shell = Shell::new();
-    for round in 0..200 {
+    for round in 0..70 {
         let number = 2 + u32::try_from(round).unwrap();
         let (first, second) = (format!("a{round}"), format!("-b{round}"));
         let third = format!("-c{round}");
         submit(&shell, number - 1, "pass");
-        type_apart(&shell, &[&first, &second, &third], round * 7);
+        type_apart(&shell, &[&first, &second, &third], round * 20);
         shell.at_with(number, &format!("{first}{second}{third}"));
         shell.pty.send(CTRL_U);
     }
-    shell.at(201);
-    assert_eq!(shell.inputs(200), ["pass"; 200]);
+    shell.at(71);
+    assert_eq!(shell.inputs(70), ["pass"; 70]);
 }
 
 #[test]
@@ -431,7 +431,7 @@ pub fn keys_before_a_question(sequences: u32) -> String {
     /// Turns of one shell.
     const TURNS: u32 = 50;
     let mut random = Random::new(SEED);
-    let mut done = 0;
+    let (mut done, mut judged) = (0, 0);
     while done < sequences {
         let turns = TURNS.min(sequences - done);
         let script = (0..turns).map(
@@ -447,19 +447,24 @@ pub fn keys_before_a_question(sequences: u32) -> String {
             let count = random.within(1, 12);
             let keys: Vec<&str> = (0..count).map(|_| *random.pick(&KEYS)).collect();
             let go = usize::from(random.within(0, count));
+            // From there on a key may be the user's answer.
+            let takes_keys =
+                || memchr::memmem::find(&pty.raw()[from..], "▸ n no".as_bytes()).is_some();
             for (place, key) in keys.iter().enumerate() {
                 if place == go {
                     asker.shell.home.write(&format!("go-{turn}"), "");
                 }
-                // From here on a key may be the user's answer.
-                if memchr::memmem::find(&pty.raw()[from..], "▸ n no".as_bytes()).is_some() {
+                if takes_keys() {
                     break;
                 }
-                pty.send(key);
+                pty.send_and_await_read(key);
                 for _ in 0..random.within(0, 2000) {
                     std::thread::yield_now();
                 }
             }
+            // On a busy machine the last one may be late.
+            let in_time = !takes_keys();
+            judged += u32::from(in_time);
             asker.shell.home.write(&format!("go-{turn}"), "");
             pty.wait_for("▸ n no");
             pty.send("n");
@@ -469,7 +474,7 @@ pub fn keys_before_a_question(sequences: u32) -> String {
                 .iter()
                 .any(|yes| decision == yes);
             assert!(
-                !accepted,
+                !accepted || !in_time,
                 "seed {SEED}, sequence {}: {keys:?} gave {decision}",
                 done + turn
             );
@@ -477,7 +482,7 @@ pub fn keys_before_a_question(sequences: u32) -> String {
         }
         done += turns;
     }
-    format!("{sequences} sequences in the real program: none was an answer")
+    format!("{judged} of {sequences} sequences came in time: none was an answer")
 }
 
 /// Stops what was queued and drops what was typed, until a prompt is empty.

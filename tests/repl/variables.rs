@@ -21,13 +21,19 @@ fn what_leaving_waits_for_is_said_and_ctrl_c_leaves_at_once() {
             "To resume: ipycodex -r 1",
         ),
     ] {
-        let home = with_settings(r#"{"keep_variables": true}"#);
-        let shell = Shell::start(home, &["--agent", "demo"], (100, 50));
-        shell.cell(1, &code);
-        shell.pty.send(CTRL_D);
-        shell.shows(&format!("{what}; Ctrl-C leaves at once"));
-        shell.pty.send(CTRL_C);
-        assert_eq!(shell.pty.exit_status().exit_code(), 0);
+        // The time for the variables is 0.8 s: on a busy machine it can end before the key comes.
+        let shell = (0..10)
+            .find_map(|_| {
+                let home = with_settings(r#"{"keep_variables": true}"#);
+                let shell = Shell::start(home, &["--agent", "demo"], (100, 50));
+                shell.cell(1, &code);
+                shell.pty.send(CTRL_D);
+                shell.shows(&format!("{what}; Ctrl-C leaves at once"));
+                shell.pty.send(CTRL_C);
+                assert_eq!(shell.pty.exit_status().exit_code(), 0);
+                (!shell.text().contains("it took too long")).then_some(shell)
+            })
+            .expect("a Ctrl-C that comes within the limit");
         shell.shows(then);
         shell.lacks("busy until the end");
         // An interpreter that was asked would be waited for.

@@ -81,6 +81,23 @@ fn a_killed_interpreter_is_replaced() {
     assert_eq!(harness.run("1").shown(), ["1"]);
 }
 
+#[test]
+fn what_is_submitted_after_a_kill_runs_in_the_next_interpreter() {
+    for form in BOTH {
+        let mut harness = Harness::start(form);
+        let interrupter = harness.interrupter();
+        for round in 0..12 {
+            interrupter.kill();
+            if round % 2 == 1 {
+                // This one meets an interpreter that starts, or none.
+                harness.died();
+                interrupter.kill();
+            }
+            assert_eq!(harness.run("1").shown(), ["1"], "{form:?}, round {round}");
+        }
+    }
+}
+
 /// Starts with an interpreter that is none and gives the message.
 fn start_failure(script: Option<&str>) -> String {
     let (mut plan, folder) = plan(Form::Pipes);

@@ -10,6 +10,7 @@ pub mod pty;
 pub mod random;
 pub mod responses;
 pub mod second_terminal;
+pub mod strace;
 pub mod tmux;
 pub mod ways;
 

@@ -226,11 +226,11 @@ pub fn clients() -> Option<PathBuf> {
 pub fn kernels() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
         let python = fetch_environment("kernels", &KERNELS, "ipykernel, bash_kernel")?;
-        let spec = peers_folder().join("kernels/share/jupyter/kernels/bash/kernel.json");
-        if !spec.exists() {
+        let folder = peers_folder().join("kernels/share");
+        fetched(&folder, "bash", || {
             let install = ["-m", "bash_kernel.install", "--sys-prefix"];
-            run(Command::new(&python).args(install))?;
-        }
+            run(Command::new(&python).args(install))
+        })?;
         Ok(python)
     });
     have("the kernels of Python and Bash", &FOUND)
@@ -281,6 +281,19 @@ pub fn strangers() -> Option<Vec<PathBuf>> {
 pub fn ipython_environment() -> &'static Result<PathBuf, String> {
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_python);
     &FOUND
+}
+
+/// The pinned versions of those who are measured.
+pub fn versions() -> String {
+    let mut all: Vec<String> = PYTHON
+        .iter()
+        .chain(&NOTEBOOKS)
+        .map(|pin| pin.replace("==", " "))
+        .collect();
+    all.push(format!("codex {CODEX}"));
+    all.sort_unstable();
+    all.dedup();
+    all.join(", ")
 }
 
 /// A Python that has no IPython.

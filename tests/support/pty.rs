@@ -20,6 +20,7 @@ use std::num::NonZeroU16;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -170,9 +171,19 @@ impl Pty {
         // Our copy of the program's side goes, or its end could not be seen.
         drop(pair.slave);
         let process = child.process_id().expect("it has been started");
+        let (answer, answers) = channel();
         thread::spawn({
-            let (shared, writer) = (Arc::clone(&shared), Arc::clone(&writer));
-            move || read(&shared, &writer, reader)
+            let shared = Arc::clone(&shared);
+            move || read(&shared, &answer, reader)
+        });
+        // Not the reader's work: who writes keys may hold the writer until the program has written what it has to.
+        thread::spawn({
+            let writer = Arc::clone(&writer);
+            move || {
+                answers
+                    .iter()
+                    .for_each(|bytes: Vec<u8>| write(&writer, &bytes))
+            }
         });
         thread::spawn({
             let shared = Arc::clone(&shared);
@@ -191,11 +202,7 @@ impl Pty {
 
     /// Types text or key sequences, as they are.
     pub fn send(&self, keys: &str) {
-        let mut writer = self.writer.lock().expect("no writer panics");
-        // A program that has left takes no keys; the wait that follows says so.
-        let _ = writer
-            .write_all(keys.as_bytes())
-            .and_then(|()| writer.flush());
+        write(&self.writer, keys.as_bytes());
     }
 
     /// Sends keys, and returns once the program has read them: what is sent next comes in a read of its own.
@@ -400,6 +407,16 @@ impl Pty {
         status.expect("the wait has seen it")
     }
 
+    /// Waits until the program has ended and all that it wrote has been read.
+    ///
+    /// # Panics
+    /// As [`Pty::wait_for`].
+    pub fn read_to_end(&self) {
+        self.wait("its last bytes", |terminal| {
+            terminal.closed && terminal.exit.is_some()
+        });
+    }
+
     /// Where the terminal is found.
     pub fn device(&self) -> &Path {
         &self.device
@@ -464,7 +481,13 @@ impl Drop for Pty {
     }
 }
 
-fn read(shared: &Shared, writer: &Writer, mut reader: Box<dyn Read + Send>) {
+fn write(writer: &Writer, bytes: &[u8]) {
+    let mut writer = writer.lock().expect("no writer panics");
+    // A program that has left takes no keys; the wait that follows says so.
+    let _ = writer.write_all(bytes).and_then(|()| writer.flush());
+}
+
+fn read(shared: &Shared, answer: &Sender<Vec<u8>>, mut reader: Box<dyn Read + Send>) {
     let mut buffer = [0; 65536];
     loop {
         let count = reader.read(&mut buffer).unwrap_or(0);
@@ -484,8 +507,8 @@ fn read(shared: &Shared, writer: &Writer, mut reader: Box<dyn Read + Send>) {
         drop(terminal);
         shared.changed.notify_all();
         if !answers.is_empty() {
-            let mut writer = writer.lock().expect("no writer panics");
-            let _ = writer.write_all(&answers).and_then(|()| writer.flush());
+            // Nobody takes it when the terminal is gone.
+            let _ = answer.send(answers);
         }
     }
 }

@@ -5,16 +5,17 @@
 //! the peer, takes `40 + 2` and a second prompt, leaves with a code that fits, and leaves no process behind.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Stdio;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::await_true;
 use super::home::{Home, finish_within};
 use super::pty::{Pty, cursor_line};
+use super::{await_true, await_within};
 
 /// What becomes of the first input.
 #[derive(Debug, Clone, Copy)]
@@ -23,10 +24,18 @@ pub enum Outcome<'a> {
     Works(&'a str),
     /// It fails, and each of these words is said.
     Fails(&'a [&'a str]),
+    /// As `Fails`; or it has failed before the prompt came, was started again for it, and shows this line: an agent
+    /// starts while the prompt is typed.
+    FailsEarly(&'a [&'a str], &'a str),
+    /// Each of these words is said, with a hint; or it works, and shows this line: a kernel starts beside the prompt,
+    /// and the input may run in the one after that.
+    IsSaid(&'a [&'a str], &'a str),
     /// The interpreter dies of it, for this cause.
     Dies(&'a str),
     /// It shows this, and goes on until Ctrl-C.
     Stops(&'a str),
+    /// It shows this, and goes on whatever it is told: the third Ctrl-C ends the interpreter, a second the program.
+    Hangs(&'a str),
 }
 
 /// One fault.
@@ -40,8 +49,23 @@ pub struct Case<'a> {
     pub second: (&'a str, &'a str),
 }
 
+impl<'a> Case<'a> {
+    /// The case as it came, by what was said.
+    fn settled(&self, said: &str) -> Case<'a> {
+        let outcome = match self.outcome {
+            Outcome::FailsEarly(words, _) if said.contains("error: ") => Outcome::Fails(words),
+            Outcome::FailsEarly(_, line) => Outcome::Works(line),
+            outcome => outcome,
+        };
+        Case { outcome, ..*self }
+    }
+}
+
 /// How long one step may take: longer than any limit of the program's own.
 const PATIENCE: Duration = Duration::from_secs(100);
+
+/// Between two interrupts of a program that does not listen: the second within two seconds ends it.
+const AGAIN: Duration = Duration::from_millis(300);
 
 /// A wide terminal, so that no message is wrapped.
 const SIZE: (u16, u16) = (300, 60);
@@ -59,25 +83,32 @@ pub fn both_ways<'a, T: Sync>(
     name: impl Fn(&T) -> String + Sync,
     case: impl Fn(&'a T) -> (Home, Case<'a>) + Sync,
 ) -> String {
+    in_both_ways(all, count, name, |one, terminal| {
+        let (home, case) = case(one);
+        if terminal {
+            on_a_terminal(&home, &case);
+        } else {
+            through_a_pipe(&home, &case);
+        }
+    })
+}
+
+/// The same with a test of one's own, which is told whether it is to be on a terminal.
+///
+/// # Panics
+/// As [`both_ways`].
+pub fn in_both_ways<'a, T: Sync>(
+    all: &'a [T],
+    count: u32,
+    name: impl Fn(&T) -> String + Sync,
+    test: impl Fn(&'a T, bool) + Sync,
+) -> String {
     let tried = spread(all, count, &name);
-    each(
-        &tried,
-        |(one, terminal)| {
-            format!(
-                "{} ({})",
-                name(one),
-                if *terminal { "terminal" } else { "pipe" }
-            )
-        },
-        |(one, terminal)| {
-            let (home, case) = case(one);
-            if *terminal {
-                on_a_terminal(&home, &case);
-            } else {
-                through_a_pipe(&home, &case);
-            }
-        },
-    );
+    let named = |(one, terminal): &(&T, bool)| {
+        let way = if *terminal { "terminal" } else { "pipe" };
+        format!("{} ({way})", name(one))
+    };
+    each(&tried, named, |(one, terminal)| test(one, *terminal));
     "each in bounded time and said, the next input works; on a terminal and piped".to_owned()
 }
 
@@ -133,6 +164,13 @@ fn on_a_terminal(home: &Home, case: &Case) {
         pty.wait_for_anywhere(shown);
         pty.send("\x03");
     }
+    if let Outcome::Hangs(shown) = case.outcome {
+        pty.wait_for_anywhere(shown);
+        pty.send("\x03\x03");
+        pty.wait_for_anywhere("press Ctrl-C once more");
+        pty.send("\x03");
+        pty.wait_for_anywhere("the interpreter ended");
+    }
     let over = |screen: &vt100::Screen| cursor_line(screen).starts_with("In [2]:");
     loop {
         pty.wait_until("the end, or a question", |screen| {
@@ -147,6 +185,7 @@ fn on_a_terminal(home: &Home, case: &Case) {
         });
     }
     let said = pty.all_lines();
+    let case = &case.settled(&said);
     check(case, &said);
     // A prompt that failed is there again, to be sent once more.
     let kept = format!("In [2]: {}", case.first);
@@ -176,7 +215,7 @@ fn through_a_pipe(home: &Home, case: &Case) {
     let (second, shows) = case.second;
     let rest = format!("40 + 2\n{second}\n");
     let (said, ran) = match case.outcome {
-        Outcome::Stops(shown) => {
+        Outcome::Stops(shown) | Outcome::Hangs(shown) => {
             let said = stopped(home, case, shown);
             (said, home.run(case.arguments, rest))
         }
@@ -186,12 +225,15 @@ fn through_a_pipe(home: &Home, case: &Case) {
             (format!("{}{}", ran.stdout, ran.stderr), ran)
         }
     };
+    let case = &case.settled(&said);
     check(case, &said);
     match case.outcome {
         // The exit code is that of the cell, which may have ended well before.
-        Outcome::Dies(_) => assert!(ran.code() <= 1, "{ran:?}"),
-        Outcome::Fails(_) => assert_eq!(ran.code(), 1, "{ran:?}"),
-        Outcome::Works(_) | Outcome::Stops(_) => assert_eq!(ran.code(), 0, "{ran:?}"),
+        Outcome::Dies(_) | Outcome::IsSaid(..) => assert!(ran.code() <= 1, "{ran:?}"),
+        Outcome::Fails(_) | Outcome::FailsEarly(..) => assert_eq!(ran.code(), 1, "{ran:?}"),
+        Outcome::Works(_) | Outcome::Stops(_) | Outcome::Hangs(_) => {
+            assert_eq!(ran.code(), 0, "{ran:?}");
+        }
     }
     assert!(ran.stdout.contains("42\n"), "{ran:?}");
     assert!(ran.stdout.trim_end().ends_with(shows), "{ran:?}");
@@ -220,8 +262,20 @@ fn stopped(home: &Home, case: &Case, shown: &str) -> String {
     }
     let process = Pid::from_raw(child.id().cast_signed()).expect("positive");
     kill_process(process, Signal::INT).expect("it runs");
-    output.read_to_end(&mut said).expect("a pipe can be read");
-    assert_eq!(child.wait().expect("our child").code(), Some(130));
+    let reads = std::thread::spawn(move || output.read_to_end(&mut said).map(|_| said));
+    let mut last = Instant::now();
+    await_within("its end", PATIENCE, || {
+        if matches!(case.outcome, Outcome::Hangs(_)) && last.elapsed() > AGAIN {
+            kill_process(process, Signal::INT).expect("our child");
+            last = Instant::now();
+        }
+        reads.is_finished()
+    });
+    let said = reads.join().expect("it reads").expect("a pipe can be read");
+    let status = child.wait().expect("our child");
+    let hangs = matches!(case.outcome, Outcome::Hangs(_));
+    let ended = status.code() == Some(130) || hangs && status.signal() == Some(2);
+    assert!(ended, "{status}");
     String::from_utf8_lossy(&said).into_owned()
 }
 
@@ -239,6 +293,14 @@ fn check(case: &Case, said: &str) {
             }
             assert!(errors == 1 && said.contains("hint: "), "{shown}");
         }
+        Outcome::FailsEarly(..) => unreachable!("it is settled"),
+        Outcome::IsSaid(_, line) if said.lines().any(|said| said == line) => {}
+        Outcome::IsSaid(words, _) => {
+            for words in words {
+                assert!(said.contains(words), "{words:?} is not said: {shown}");
+            }
+            assert!(said.contains("hint: "), "{shown}");
+        }
         Outcome::Dies(cause) => {
             let line = said
                 .lines()
@@ -249,6 +311,8 @@ fn check(case: &Case, said: &str) {
                 "{shown}"
             );
         }
-        Outcome::Stops(words) => assert!(said.contains(words) && errors == 0, "{shown}"),
+        Outcome::Stops(words) | Outcome::Hangs(words) => {
+            assert!(said.contains(words) && errors == 0, "{shown}")
+        }
     }
 }

@@ -193,6 +193,8 @@ pub(super) fn undeclared(files: &[Source]) -> Vec<String> {
     for source in files
         .iter()
         .filter(|source| !source.is_python() && !roots.contains(&source.path))
+        // Cargo's.
+        .filter(|source| source.path != "src/build.rs")
     {
         let module = source.path.trim_end_matches(".rs").trim_end_matches("/mod");
         let (parent, name) = module.rsplit_once('/').unwrap_or(("", module));
@@ -247,7 +249,7 @@ pub(super) fn map_and_folders(files: &[Source], map: &[Row]) -> Vec<String> {
             .and_then(|inside| inside.split('/').next());
         let folder = folder.map(|folder| folder.trim_end_matches(".rs"));
         let known = |folder: &str| {
-            ["lib", "main"].contains(&folder)
+            ["build", "lib", "main"].contains(&folder)
                 || crates.contains(&folder)
                 || map.iter().any(|row| row.name == folder)
         };

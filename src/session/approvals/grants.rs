@@ -9,13 +9,14 @@
 use std::collections::HashSet;
 
 use crate::agent::Subject;
+use crate::config::RunCells;
 use crate::question::QuestionSubject;
 
 /// Approvals that hold until the session ends or the user switches to another.
 #[derive(Debug, Default)]
 pub(crate) struct SessionGrants {
-    /// The agent's cells are allowed without asking, except for dropping the variables.
-    pub(crate) ask_before_reset: bool,
+    /// The agent's cells are allowed without asking, except for dropping the variables; the setting before that.
+    pub(crate) cells: Option<RunCells>,
     /// `pyrun` may run where nothing protects files.
     pub(crate) unprotected: bool,
     /// Command, directory, and true when the request gave a reason.

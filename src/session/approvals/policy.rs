@@ -25,7 +25,7 @@ impl ApprovalPolicy<'_> {
     pub(crate) fn cells(&self, live: bool, resets: bool) -> Verdict {
         match *self.run_cells {
             RunCells::Off => Verdict::Off,
-            RunCells::Auto if !(live && resets && self.grants.ask_before_reset) => Verdict::Allowed,
+            RunCells::Auto if !(live && resets && self.grants.cells.is_some()) => Verdict::Allowed,
             _ if live && !self.can_ask => Verdict::NobodyToAsk,
             RunCells::Auto | RunCells::Ask | RunCells::Preview => Verdict::Ask,
         }
@@ -34,14 +34,21 @@ impl ApprovalPolicy<'_> {
     /// Allows cells in the user's interpreter for the session, but no resets. The setting is where `%ipycodex` shows
     /// and changes it.
     pub(crate) fn grant_cells(&mut self) {
-        *self.run_cells = RunCells::Auto;
-        self.grants.ask_before_reset = true;
+        let before = std::mem::replace(self.run_cells, RunCells::Auto);
+        self.grants.cells.get_or_insert(before);
+    }
+
+    /// The user chose this setting, which ends what was granted under another one.
+    pub(crate) fn choose(&mut self, setting: RunCells) {
+        if std::mem::replace(self.run_cells, setting) != setting {
+            self.grants.cells = None;
+        }
     }
 
     /// Ends what was granted, together with the session.
     pub(crate) fn end_session(&mut self) {
-        if std::mem::take(self.grants).ask_before_reset {
-            *self.run_cells = RunCells::Ask;
+        if let Some(before) = std::mem::take(self.grants).cells {
+            *self.run_cells = before;
         }
     }
 }
@@ -55,7 +62,7 @@ mod tests {
         use Verdict::{Allowed, Ask, NobodyToAsk, Off};
         type Row = (RunCells, bool, bool, [Verdict; 4]);
         // Setting, granted for the session, somebody to ask; live, live with a reset, beside, beside with a reset.
-        let table: [Row; 7] = [
+        let table: [Row; 8] = [
             (RunCells::Off, false, true, [Off; 4]),
             (RunCells::Ask, false, true, [Ask; 4]),
             (
@@ -67,6 +74,12 @@ mod tests {
             (RunCells::Preview, false, true, [Ask; 4]),
             (RunCells::Auto, false, false, [Allowed; 4]),
             (RunCells::Ask, true, true, [Allowed, Ask, Allowed, Allowed]),
+            (
+                RunCells::Preview,
+                true,
+                true,
+                [Allowed, Ask, Allowed, Allowed],
+            ),
             (
                 RunCells::Ask,
                 true,

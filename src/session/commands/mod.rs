@@ -16,6 +16,7 @@ pub(super) mod undo;
 use serde_json::Value;
 
 use crate::LoadRequest;
+use crate::approvals::ApprovalPolicy;
 use crate::config::{AgentChoice, Choices};
 use crate::editor::{EditorRequest, SessionPick};
 use crate::effect::{Effect, Event, Found, RecordWrite, To, emit};
@@ -244,7 +245,14 @@ fn request_editor(step: &mut Step<'_>, request: EditorRequest, out: &RunSender) 
 
 fn choose(step: &mut Step<'_>, choices: Choices) {
     step.push(Effect::KeepCheckpoints(choices.checkpoints));
-    step.state.choices = choices;
+    let state = &mut *step.state;
+    let mut policy = ApprovalPolicy {
+        run_cells: &mut state.choices.run_cells,
+        grants: &mut state.approvals.grants,
+        can_ask: false,
+    };
+    policy.choose(choices.run_cells);
+    state.choices = choices;
 }
 
 /// Puts a written setting into force, if that is possible before the next start.

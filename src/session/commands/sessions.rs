@@ -17,7 +17,7 @@ pub(crate) fn switch(
     (session, earlier): (SwitchedSession, Option<SessionTail>),
     out: &RunSender,
 ) {
-    let SwitchedSession { start, thread } = session;
+    let SwitchedSession { start, thread, .. } = session;
     kernels::driver::end_all(step);
     step.push(Effect::ChangeSession(start.clone()));
     let state = &mut *step.state;

@@ -36,7 +36,11 @@ pub(crate) fn on_cell_call(step: &mut Step<'_>, call: HostCall) {
         return reply_to(step, RuntimeRole::User, call.call, HostReply::Refused(why));
     }
     step.state.cell_calls.enqueue(call);
-    begin_next_cell_call(step);
+    step.state.skill_registry.begin();
+    // Which tools there are depends on the skills: calls begin when these are found.
+    if !step.state.skill_registry.is_incomplete() {
+        begin_next_cell_call(step);
+    }
 }
 
 /// Cancels a call that code in the user's interpreter no longer waits for.
@@ -87,7 +91,8 @@ pub(crate) fn resume_cell(step: &mut Step<'_>) {
     begin_next_cell_call(step);
 }
 
-fn begin_next_cell_call(step: &mut Step<'_>) {
+/// Begins the next call of the cell that runs, if none is active.
+pub(crate) fn begin_next_cell_call(step: &mut Step<'_>) {
     let Some(call) = step.state.cell_calls.next() else {
         return;
     };

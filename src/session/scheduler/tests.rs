@@ -170,9 +170,56 @@ fn work_waits_in_order_and_not_beside_a_holder() {
     assert!(scheduler.finish_wait(job).is_some());
     assert_eq!(next(&mut scheduler).as_deref(), Some("b"));
     // An old job does not end a later job.
-    scheduler.start(cell(&out, None), out);
-    assert!(scheduler.finish_wait(job).is_none());
-    assert!(scheduler.active().is_some());
+    for later in [cell(&out, None), ActiveJob::Command { firm: false }] {
+        scheduler.start(later, out.clone());
+        assert!(scheduler.finish_wait(job).is_none());
+        assert!(scheduler.active().is_some());
+    }
+}
+
+#[test]
+fn a_cell_is_found_by_its_request_and_role() {
+    let mut scheduler = Scheduler::default();
+    let (out, _run) = stream();
+    let job = scheduler.start(cell(&out, None), out.clone());
+    scheduler.submitted(job, RequestId(1));
+    let (user, shell) = (RuntimeRole::User, RuntimeRole::Shell);
+    assert!(scheduler.cell(user, RequestId(1)).is_some());
+    assert!(scheduler.cell(user, RequestId(2)).is_none());
+    assert!(scheduler.cell(shell, RequestId(1)).is_none());
+    assert!(!scheduler.is_suspended(user, RequestId(1)));
+}
+
+#[test]
+fn a_call_is_left_only_by_its_caller_and_a_cleared_queue_is_empty() {
+    let mut scheduler = Scheduler::default();
+    let (out, _run) = stream();
+    let call = |id| ActiveJob::Call {
+        id,
+        caller: "x".into(),
+        asks: true,
+        stopped: false,
+        left: false,
+        told: None,
+    };
+    assert!(!scheduler.abandon_call(1));
+    assert_eq!(scheduler.caller(), None);
+    scheduler.start(call(1), out.clone());
+    assert_eq!(scheduler.caller(), Some("x"));
+    assert!(!scheduler.abandon_call(2));
+    assert!(matches!(
+        scheduler.active(),
+        Some(ActiveJob::Call { left: false, .. })
+    ));
+    assert!(scheduler.abandon_call(1));
+    assert!(matches!(
+        scheduler.active(),
+        Some(ActiveJob::Call { left: true, .. })
+    ));
+    let mut scheduler = Scheduler::default();
+    scheduler.enqueue(QueuedJob::Input(Submission::default()), out);
+    scheduler.clear();
+    assert!(scheduler.next().is_none());
 }
 
 /// Plays a replay of three cells with these endings; returns its summary.

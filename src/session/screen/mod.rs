@@ -106,6 +106,20 @@ impl Screen {
         Ok(Screen::over(out, err, environment, colour))
     }
 
+    /// As [`Screen::open`], for tests: both outputs go to this file.
+    ///
+    /// # Errors
+    /// As [`Screen::open`].
+    #[doc(hidden)]
+    pub fn onto(
+        file: &std::fs::File,
+        environment: &Environment,
+        colour: ColorChoice,
+    ) -> Result<Self, ScreenError> {
+        let sink = || Sink::for_fd(file).map_err(ScreenError::Write);
+        Ok(Screen::over(sink()?, sink()?, environment, colour))
+    }
+
     fn over(out: Sink, err: Sink, environment: &Environment, colour: ColorChoice) -> Self {
         let number = |name| {
             environment

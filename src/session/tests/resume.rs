@@ -250,6 +250,20 @@ fn another_session_is_taken_up_and_the_interpreter_stays() {
 }
 
 #[test]
+fn a_way_back_is_named_to_a_session_that_is_kept() {
+    let (_directory, path) = recorded();
+    let stage = on(&path, None, Vec::new());
+    // The second session holds nothing but this command, and is gone.
+    assert_eq!(
+        stage.run("%ipycodex new"),
+        ["[1]", "Session 3 begins here."]
+    );
+    stage.run("x");
+    let said = "Session 4, `b` begins here; `%ipycodex resume 3` goes back.";
+    assert_eq!(stage.run("%ipycodex new b"), ["[2]", said]);
+}
+
+#[test]
 fn a_session_that_cannot_be_taken_up_leaves_all_as_it_is() {
     let (_directory, path) = recorded();
     let stage = on(&path, None, Vec::new());

@@ -1,9 +1,11 @@
 //! The skills of a session: the catalog, the user's decisions about them, and which of them the conversation has
 //! loaded.
 //!
-//! The catalog is built once, on a thread of its own, while the session starts; only the first prompt waits for it.
+//! The catalog is built once, on a thread of its own: while the session starts, or, in a run that may have no use for
+//! it, when it is first needed. Only the first prompt waits for it.
 //! Decisions for later sessions are written by [`SkillRegistry::save_decisions`].
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,6 +42,8 @@ pub(crate) struct SkillRegistry {
     code: HashMap<String, bool>,
     /// Paths of the skills that the conversation holds.
     loaded: BTreeSet<String>,
+    /// The search, until it begins.
+    search: Cell<Option<Box<dyn FnOnce() + Send>>>,
     found: watch::Receiver<bool>,
     unsaved: Vec<SavedAnswer>,
     /// Each `SKILL.md` loaded since the last prompt was sent; the next prompt evaluates its declarations.
@@ -53,33 +57,44 @@ enum SavedAnswer {
 }
 
 impl SkillRegistry {
-    /// Starts empty; calls `find` on another thread and passes its result to `take`.
-    pub(crate) fn load_in_background(
-        find: FindSkills,
-        take: impl FnOnce(Skills) + Send + 'static,
-    ) -> Self {
+    /// Starts empty; the search calls `find` on another thread and passes its result to `take`.
+    pub(crate) fn new(find: FindSkills, take: impl FnOnce(Skills) + Send + 'static) -> Self {
         let (tell, found) = watch::channel(false);
-        // If the thread fails, the sender is dropped and waiting ends: there are no skills.
-        let _ = std::thread::Builder::new()
-            .name("skills".into())
-            .spawn(move || {
-                take(find());
-                let _ = tell.send(true);
-            });
+        let search = move || {
+            take(find());
+            let _ = tell.send(true);
+        };
         SkillRegistry {
             catalog: Catalog::default(),
             consent: Arc::new(Mutex::new(Consent::none())),
             trusted: HashSet::new(),
             code: HashMap::new(),
             loaded: BTreeSet::new(),
+            search: Cell::new(Some(Box::new(search))),
             found,
             unsaved: Vec::new(),
             fresh: Vec::new(),
         }
     }
 
+    /// Begins the search, unless it has begun.
+    pub(crate) fn begin(&self) {
+        if let Some(search) = self.search.take() {
+            // If the thread fails, the sender is dropped and waiting ends: there are no skills.
+            let _ = std::thread::Builder::new()
+                .name("skills".into())
+                .spawn(search);
+        }
+    }
+
+    /// True until the catalog is complete, or its thread has failed.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.found.has_changed().is_ok() && !*self.found.borrow()
+    }
+
     /// Resolves when the catalog is complete, or its thread has failed.
     pub(crate) fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.begin();
         let mut found = self.found.clone();
         async move {
             // An error means that the thread has failed.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::quoted;
 use crate::support::home::Home;
-use crate::support::ways::Outcome::{Fails, Stops, Works};
+use crate::support::ways::Outcome::{Fails, FailsEarly, Stops, Works};
 use crate::support::ways::{Case, Outcome, both_ways};
 
 const FINE: Outcome = Works("fine");
@@ -13,10 +13,10 @@ const FINE: Outcome = Works("fine");
 #[rustfmt::skip]
 const FAULTS: &[(&str, Outcome)] = &[
     // It ends, in each state.
-    ("exit before hello", Fails(&["`codex` ended", "exit status: 3): cannot find my home"])),
-    ("help text and exit", Fails(&["`codex` ended", "printed 2 lines"])),
-    ("exit at initialize", Fails(&["`codex` ended", "exit status: 0"])),
-    ("exit at account/read", Fails(&["`codex` ended", "exit status: 0"])),
+    ("exit before hello", FailsEarly(&["`codex` ended", "exit status: 3): cannot find my home"], "fine")),
+    ("help text and exit", FailsEarly(&["`codex` ended", "printed 2 lines"], "fine")),
+    ("exit at initialize", FailsEarly(&["`codex` ended", "exit status: 0"], "fine")),
+    ("exit at account/read", FailsEarly(&["`codex` ended", "exit status: 0"], "fine")),
     ("exit at thread/start", Fails(&["`codex` ended", "exit status: 0"])),
     ("exit at turn/start", Fails(&["`codex` ended", "exit status: 0"])),
     ("exit mid word", Fails(&["par", "`codex` ended", "exit status: 0"])),
@@ -49,7 +49,7 @@ const FAULTS: &[(&str, Outcome)] = &[
     ("another program takes over", Stops("par")),
     ("an error and no end", Stops("par")),
     // It answers nonsense.
-    ("error of initialize", Fails(&["`codex` refused `initialize`: \"no\""])),
+    ("error of initialize", FailsEarly(&["`codex` refused `initialize`: \"no\""], "fine")),
     ("error of thread/start", Fails(&["`codex` refused `thread/start`"])),
     ("error of turn/start", Fails(&["`codex` refused `turn/start`"])),
     ("null result of thread/start", Fails(&["`codex` to `thread/start` was not understood"])),

@@ -2,6 +2,7 @@
 
 mod ends;
 mod questions;
+mod record;
 
 use serde_json::json;
 
