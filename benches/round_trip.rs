@@ -1,4 +1,7 @@
 //! `1+1` there and back, warm: from the request handed to our runtime to the end of its cell.
+//!
+//! The floor of the rows with IPython: the same call of IPython's shell in a process of its own, which gets a line by a
+//! pipe, gives one back and does nothing else.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -30,7 +33,15 @@ pub fn rows() -> Vec<Row> {
     let peer = |mode| LinePeer::start(&home, &environment()?, "round_trip.py", &[mode]);
     let mut kernel = Lazy::new(|| peer("kernel"));
     let mut in_process = Lazy::new(|| peer("in-process"));
-    let [built_in, with_ipython, jupyter, kernel, in_process] = in_turn(
+    let mut behind_pipes = Lazy::new(|| peer("behind-pipes"));
+    let [
+        built_in,
+        with_ipython,
+        jupyter,
+        kernel,
+        in_process,
+        behind_pipes,
+    ] = in_turn(
         RUNS,
         [
             &mut || built_in.get()?.measure(),
@@ -38,6 +49,7 @@ pub fn rows() -> Vec<Row> {
             &mut || through_jupyter.get()?.measure(),
             &mut || kernel.get()?.measure(),
             &mut || in_process.get()?.measure(),
+            &mut || behind_pipes.get()?.measure(),
         ],
     );
     let row = |what: &str, ours: &Figures, peer: Option<(&'static str, &Figures)>, target| Row {
@@ -47,10 +59,9 @@ pub fn rows() -> Vec<Row> {
         peer: peer.map(|(name, figures)| (name, figures.clone())),
         target,
     };
-    let (through_kernel, in_process) = (
-        Some(("ipykernel", &kernel)),
-        Some(("IPython in process", &in_process)),
-    );
+    let through_kernel = Some(("ipykernel", &kernel));
+    let in_process = Some(("IPython in process", &in_process));
+    let behind_pipes = Some(("IPython behind pipes", &behind_pipes));
     let fifth = Target::TimesPeerAtMost(0.2);
     let (engine, shell) = ("1+1 warm, built-in engine", "1+1 warm, with IPython");
     vec![
@@ -62,6 +73,7 @@ pub fn rows() -> Vec<Row> {
             in_process,
             Target::TimesPeerAtMost(1.3),
         ),
+        row(shell, &with_ipython, behind_pipes, Target::None),
         row(shell, &with_ipython, through_kernel, fifth),
         row(
             "1+1 warm, jupyter:python3",

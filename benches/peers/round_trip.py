@@ -1,4 +1,5 @@
-"""`1+1` there and back through a peer: `kernel` (ipykernel by jupyter_client) or `in-process` (IPython's own shell).
+"""`1+1` there and back through a peer: `kernel` (ipykernel by jupyter_client), `in-process` (IPython's own shell), or
+`behind-pipes` (that shell in a process of its own, which gets a line and gives one back).
 
 Says `ready`, then for each line on standard input the median of 20 round trips, in ms.
 """
@@ -54,8 +55,35 @@ def in_process():
     return once
 
 
+def behind_pipes():
+    arguments = [sys.executable, __file__, "serve"]
+    child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def once():
+        child.stdin.write(b"1+1\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == b"2\n"
+
+    return once
+
+
+def serve():
+    import contextlib
+    import io
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    for line in sys.stdin:
+        with contextlib.redirect_stdout(io.StringIO()):
+            result = shell.run_cell(line.strip(), store_history=True)
+        print(result.result, flush=True)
+
+
 def main():
-    once = {"kernel": through_kernel, "in-process": in_process}[sys.argv[1]]()
+    if sys.argv[1] == "serve":
+        return serve()
+    once = {"kernel": through_kernel, "in-process": in_process, "behind-pipes": behind_pipes}[sys.argv[1]]()
     for _ in range(10):
         once()
     print("ready", flush=True)

@@ -1,9 +1,9 @@
 //! The renderer of a run ([`RunRenderer`]), and [`follow`], which passes it the events of a run in order until the
 //! end and redraws its live rows.
 //!
-//! A change is drawn at once when the last drawing is at least one tick old, else at the next tick; without changes
-//! the renderer is ticked every [`IDLE`] (a wait has to show that it goes on), and at every tick while a question is
-//! open. Output is flushed whenever no event is pending.
+//! A change is drawn at once when the last drawing is at least one tick old, else at the next tick; a key that was
+//! typed meanwhile is drawn sooner ([`ECHO`]). Without changes the renderer is ticked every [`IDLE`] (a wait has to
+//! show that it goes on), and at every tick while a question is open. Output is flushed whenever no event is pending.
 
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,9 @@ use crate::session::{NextEvent, Run, SessionEvent};
 
 /// Shortest time between two drawings: 60 a second.
 const TICK: Duration = Duration::from_millis(16);
+
+/// Shortest time between two drawings where a key was typed after the first.
+const ECHO: Duration = Duration::from_millis(4);
 
 /// Interval of ticks without changes.
 const IDLE: Duration = Duration::from_millis(100);
@@ -33,6 +36,11 @@ pub trait RunRenderer {
 
     /// True while a question is open, which needs frequent ticks.
     fn awaits_user(&self) -> bool {
+        false
+    }
+
+    /// True when a key that is to be shown was typed within this time.
+    fn typed_within(&self, _time: Duration) -> bool {
         false
     }
 
@@ -79,10 +87,10 @@ pub fn follow<E: From<ScreenError>>(
             NextEvent::Nothing if view.is_full() => NextEvent::Nothing,
             NextEvent::Nothing => {
                 screen.flush()?;
-                let wait = if changed || view.awaits_user() {
-                    TICK.saturating_sub(since)
-                } else {
-                    IDLE
+                let wait = match changed || view.awaits_user() {
+                    _ if view.typed_within(since) => ECHO.saturating_sub(since),
+                    true => TICK.saturating_sub(since),
+                    false => IDLE,
                 };
                 run.next_blocking(if view.is_live() {
                     Some(wait)
@@ -105,7 +113,8 @@ pub fn follow<E: From<ScreenError>>(
                 changed = true;
             }
         }
-        let due = drawn.is_none_or(|drawn| drawn.elapsed() >= TICK);
+        let since = drawn.map_or(TICK, |drawn| drawn.elapsed());
+        let due = since >= TICK || (since >= ECHO && view.typed_within(since));
         let live = view.is_live() || view.until_redraw().is_some_and(|rest| rest.is_zero());
         if live && due && (changed || idle) {
             view.tick()?;

@@ -410,6 +410,11 @@ impl RunRenderer for Display {
             || (self.answer.is_some() && self.keyboard.as_ref().is_some_and(types))
     }
 
+    fn typed_within(&self, time: Duration) -> bool {
+        let typed = |keyboard: &Arc<dyn Keyboard>| keyboard.since_last_key() <= time;
+        self.answer.is_some() && self.keyboard.as_ref().is_some_and(typed)
+    }
+
     fn is_full(&self) -> bool {
         self.deferred.is_full()
     }

@@ -113,7 +113,7 @@ pub use peers::{
 pub use question::{ProposedCell, Question, QuestionChoice, QuestionSubject, Reply, SteppedCell};
 pub use replay::{Replay, ReplayStep};
 pub use replay_summary::{ReplayStop, ReplaySummary};
-pub use run::{NextEvent, Run};
+pub use run::{NextEvent, Run, RunWaker};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
 pub use submission::{LastExchange, LoadRequest, SessionEnd, SessionSnapshot, Submission};
 pub use suggest::{Draft, OnSuggestion, PendingSuggestion};

@@ -24,7 +24,7 @@ pub struct Run(Arc<RunChannel>);
 #[derive(Debug)]
 pub enum NextEvent {
     Event(Box<SessionEvent>),
-    /// No event within the given time.
+    /// No event within the given time, or before a [`RunWaker`] woke the reader.
     Nothing,
     Ended,
 }
@@ -45,6 +45,8 @@ struct RunChannel {
 struct Queue {
     events: VecDeque<SessionEvent>,
     ended: bool,
+    /// A reader that blocks is to return, see [`RunWaker`].
+    interrupted: bool,
 }
 
 impl RunChannel {
@@ -77,6 +79,11 @@ impl Run {
         }
     }
 
+    /// Returns what wakes a reader that blocks.
+    pub fn waker(&self) -> RunWaker {
+        RunWaker(Arc::clone(&self.0))
+    }
+
     /// Puts an event back, to be the next one again.
     pub fn unread(&self, event: SessionEvent) {
         self.0.queue().events.push_front(event);
@@ -95,6 +102,9 @@ impl Run {
             if queue.ended {
                 return NextEvent::Ended;
             }
+            if std::mem::take(&mut queue.interrupted) {
+                return NextEvent::Nothing;
+            }
             let Some(deadline) = deadline else {
                 let woken = self.0.came.wait(queue);
                 queue = woken.unwrap_or_else(PoisonError::into_inner);
@@ -107,6 +117,18 @@ impl Run {
             let woken = self.0.came.wait_timeout(queue, left);
             queue = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+/// Wakes the reader of a [`Run`] that blocks: there is something to do besides the events.
+#[derive(Debug, Clone)]
+pub struct RunWaker(Arc<RunChannel>);
+
+impl RunWaker {
+    /// Lets [`Run::next_blocking`] return [`NextEvent::Nothing`], now or when it next finds no event.
+    pub fn wake(&self) {
+        self.0.queue().interrupted = true;
+        self.0.came.notify_all();
     }
 }
 
@@ -209,6 +231,21 @@ mod tests {
             Some(SessionEvent::Text(TextEvent::Text(text))) => text,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_reader_that_blocks_is_woken_behind_what_came() {
+        let (sender, run) = stream();
+        run.waker().wake();
+        sender.send(event("first"));
+        let next = |patience| run.next_blocking(patience);
+        assert!(matches!(next(None), NextEvent::Event(_)));
+        assert!(matches!(next(None), NextEvent::Nothing));
+        assert!(matches!(next(Some(Duration::ZERO)), NextEvent::Nothing));
+        let waker = run.waker();
+        let woken = std::thread::spawn(move || run.next_blocking(None));
+        waker.wake();
+        assert!(matches!(woken.join().unwrap(), NextEvent::Nothing));
     }
 
     #[test]

@@ -21,8 +21,12 @@ use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::report::Report;
 use crate::text::{cut, expand_tabs};
 
-/// Bytes kept while they cannot be shown; the oldest are dropped.
+/// Bytes kept while they cannot be shown; the oldest are dropped, and a line says how many.
 const KEPT: usize = 1 << 20;
+
+/// Bytes handed to the editor at once. It writes them and asks where the cursor is, and reads no key before the
+/// terminal has drawn them and answers.
+const AT_ONCE: usize = 1 << 15;
 
 /// Bytes of an open line; a longer one is printed in parts.
 const LONGEST: usize = 1 << 16;
@@ -158,6 +162,8 @@ pub(super) struct BackgroundOutput {
 struct PendingLines {
     lines: VecDeque<String>,
     kept: usize,
+    /// How many lines were dropped since the last one was taken.
+    dropped: usize,
     /// The open line behind them.
     state: Option<String>,
     /// The state printed last, until a line is printed.
@@ -168,10 +174,22 @@ impl PendingLines {
     fn add(&mut self, line: String) {
         self.kept += line.len();
         self.lines.push_back(line);
-        while self.kept > KEPT && self.take().is_some() {}
+        while self.kept > KEPT && self.pop().is_some() {
+            self.dropped += 1;
+        }
     }
 
+    /// Takes the oldest line, or the one that says how many were dropped before it.
     fn take(&mut self) -> Option<String> {
+        match std::mem::take(&mut self.dropped) {
+            0 => self.pop(),
+            dropped => Some(format!(
+                "[{dropped} lines left out: they came faster than the terminal could show them]\n"
+            )),
+        }
+    }
+
+    fn pop(&mut self) -> Option<String> {
         let line = self.lines.pop_front()?;
         self.kept -= line.len();
         Some(line)
@@ -265,10 +283,11 @@ impl BackgroundOutput {
     /// Takes all waiting text, and the state of an open line, to be printed now.
     pub(super) fn drain(&self) -> String {
         let mut renderer = self.renderer();
-        let waiting = std::mem::take(&mut *self.waiting());
+        let mut waiting = std::mem::take(&mut *self.waiting());
         let shown = |rest: &String| waiting.shown.as_deref() == rest.strip_suffix('\n');
         let rest = renderer.finish_line().filter(|rest| !shown(rest));
-        waiting.lines.into_iter().chain(rest).collect()
+        let lines = std::iter::from_fn(|| waiting.take());
+        lines.chain(rest).collect()
     }
 
     fn renderer(&self) -> MutexGuard<'_, EventRenderer> {
@@ -291,8 +310,11 @@ impl BackgroundOutput {
             return;
         }
         let mut waiting = self.waiting();
-        let mut given = false;
-        while let Some(line) = waiting.take() {
+        let (mut given, mut bytes) = (false, 0);
+        while bytes < AT_ONCE
+            && let Some(line) = waiting.take()
+        {
+            bytes += line.len();
             let text = line.strip_suffix('\n').unwrap_or(&line).to_owned();
             if self.printer.lines.try_send(text).is_err() {
                 waiting.put_back(line);
@@ -375,6 +397,14 @@ mod tests {
         lines.for_each(|line| waiting.add(line));
         assert!(waiting.kept <= KEPT);
         assert_eq!(waiting.lines.len() * 20, waiting.kept);
+        let dropped = 100_000 - waiting.lines.len();
+        assert!(
+            waiting
+                .take()
+                .unwrap()
+                .starts_with(&format!("[{dropped} lines"))
+        );
+        assert_eq!(waiting.take(), Some(format!("{dropped:019}\n")));
         assert_eq!(
             waiting.lines.back().map(|line| line.trim().to_owned()),
             Some(format!("{:019}", 99_999))

@@ -13,7 +13,7 @@ use crossterm::event::KeyCode;
 use crate::display::{Keyboard, RunOutcome, Typeahead};
 use crate::keys::{Decoder, plain};
 use crate::runtime::{CellTerminal, InputReply};
-use crate::session::{Reply, SessionHandle};
+use crate::session::{Reply, RunWaker, SessionHandle};
 use crate::terminal::keys::key_queue::{KeyQueue, SharedKeyQueue, lock_queue};
 use crate::terminal::typeahead::{self, CellTypeahead};
 
@@ -23,6 +23,8 @@ const DYING: Duration = Duration::from_millis(50);
 /// The routing state; shared by the reading thread and the display.
 pub(super) struct InputRouter {
     pub(super) session: SessionHandle,
+    /// Wakes the display, which shows what was typed.
+    pub(super) display: RunWaker,
     state: Mutex<RouterState>,
 }
 
@@ -164,9 +166,14 @@ fn lines_end(bytes: &[u8]) -> Option<usize> {
 }
 
 impl InputRouter {
-    pub(super) fn new(session: SessionHandle, key_queue: SharedKeyQueue) -> Arc<Self> {
+    pub(super) fn new(
+        session: SessionHandle,
+        display: RunWaker,
+        key_queue: SharedKeyQueue,
+    ) -> Arc<Self> {
         Arc::new(InputRouter {
             session,
+            display,
             state: Mutex::new(RouterState {
                 key_queue,
                 decoder: Decoder::default(),

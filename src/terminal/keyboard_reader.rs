@@ -261,6 +261,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             rest = &rest[at + 1..];
         }
         self.forward(rest);
+        self.router.display.wake();
     }
 
     /// Reads to the end of the paste or key that has begun, as far as its bytes come at once: the next reader would

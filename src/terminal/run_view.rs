@@ -57,7 +57,11 @@ impl RunView {
         run: &Run,
         target: Option<KeyTarget>,
     ) -> Result<(RunSummary, Vec<u8>), Report> {
-        let router = InputRouter::new(self.session.clone(), Arc::clone(&self.key_queue));
+        let router = InputRouter::new(
+            self.session.clone(),
+            run.waker(),
+            Arc::clone(&self.key_queue),
+        );
         if lock_queue(&self.key_queue).take_interrupt() {
             router.interrupt_first();
         }

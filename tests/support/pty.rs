@@ -38,6 +38,9 @@ use text::{all_lines, all_text, framed, shown};
 /// Lines kept above the screen.
 const SCROLLBACK: usize = 10_000;
 
+/// Asks where the cursor is.
+const QUERY: &[u8] = b"\x1b[6n";
+
 /// Marks every process that came from one [`Pty`], whatever became of its parents.
 const MARK: &str = "IPYCODEX_TEST_PTY";
 
@@ -68,6 +71,8 @@ struct Terminal {
     raw: Vec<u8>,
     /// Sizes, behind how many bytes each was set.
     sizes: Vec<(usize, (u16, u16))>,
+    /// What is written is kept, not drawn.
+    undrawn: bool,
     /// No process holds the other side any more.
     closed: bool,
     exit: Option<ExitStatus>,
@@ -159,6 +164,7 @@ impl Pty {
                 ),
                 raw: Vec::new(),
                 sizes: vec![(0, size)],
+                undrawn: false,
                 closed: false,
                 exit: None,
             }),
@@ -314,6 +320,12 @@ impl Pty {
             let waited = self.shared.changed.wait_timeout(terminal, left);
             terminal = waited.expect("no reader panics").0;
         }
+    }
+
+    /// From now on what is written is kept, not drawn, so that a bench leaves the processor to what it measures: the
+    /// screen stays as it is, and the cursor is said to be at the beginning of its last row.
+    pub fn stop_drawing(&self) {
+        self.terminal().undrawn = true;
     }
 
     /// What the screen shows, without blank lines at its end.
@@ -502,8 +514,18 @@ fn read(shared: &Shared, answer: &Sender<Vec<u8>>, mut reader: Box<dyn Read + Se
         }
         let bytes = &buffer[..count];
         terminal.raw.extend_from_slice(bytes);
-        terminal.parser.process(bytes);
-        let answers = std::mem::take(&mut terminal.parser.callbacks_mut().pending);
+        let answers = match terminal.undrawn {
+            false => {
+                terminal.parser.process(bytes);
+                std::mem::take(&mut terminal.parser.callbacks_mut().pending)
+            }
+            true => {
+                let behind = terminal.raw.len().saturating_sub(count + QUERY.len() - 1);
+                let asked = memchr::memmem::find_iter(&terminal.raw[behind..], QUERY).count();
+                let rows = terminal.parser.screen().size().0;
+                format!("\x1b[{rows};1R").repeat(asked).into_bytes()
+            }
+        };
         drop(terminal);
         shared.changed.notify_all();
         if !answers.is_empty() {

@@ -19,7 +19,7 @@ use crate::runtime::InputReply;
 use crate::screen::{ColorChoice, Screen};
 use crate::session::{
     ProposedCell, Question, QuestionChoice, QuestionEvent, QuestionSubject, Reply, SessionEvent,
-    SessionHandle,
+    SessionHandle, Submission,
 };
 use crate::terminal::keys::key_queue::SharedKeyQueue;
 
@@ -161,7 +161,9 @@ impl Desk {
         typed: Vec<&'static [&'static str]>,
         at: usize,
     ) -> Desk {
-        let router = InputRouter::new(SessionHandle::ended(), SharedKeyQueue::default());
+        let session = SessionHandle::ended();
+        let display = session.submit(Submission::default()).waker();
+        let router = InputRouter::new(session, display, SharedKeyQueue::default());
         router.state().turn = true;
         let keyboard = Arc::new(Watched {
             router: Arc::clone(&router),
