@@ -100,8 +100,10 @@ pub struct Usage {
     pub output: u64,
     /// Those of `output` that are reasoning.
     pub reasoning: u64,
-    /// Size of the model's context window, if known.
+    /// Size of the model's context window in tokens, if known.
     pub window: Option<u64>,
+    /// Tokens in that window after the turn's last request, if known.
+    pub filled: Option<u64>,
     /// Cost of the whole conversation so far, if the agent reports prices.
     pub cost: Option<Cost>,
 }
@@ -146,7 +148,13 @@ impl fmt::Display for Cost {
 }
 
 impl Usage {
-    /// Adds the counts of two; window and cost are the first ones known.
+    /// How full the window is, in percent, if both are known.
+    pub fn fullness(&self) -> Option<u64> {
+        let (filled, window) = (self.filled?, self.window?);
+        filled.saturating_mul(100).checked_div(window)
+    }
+
+    /// Adds the counts of two; window and cost are the first ones known, what fills the window the last.
     pub fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
         let (Some(a), Some(b)) = (one, other) else {
             return one.or(other);
@@ -157,6 +165,7 @@ impl Usage {
             output: a.output + b.output,
             reasoning: a.reasoning + b.reasoning,
             window: a.window.or(b.window),
+            filled: b.filled.or(a.filled),
             cost: a.cost.or(b.cost),
         })
     }
@@ -226,6 +235,7 @@ pub(crate) mod tests {
             output: 100 * n,
             reasoning: 1000 * n,
             window: more,
+            filled: more,
             cost: more.and_then(|more| Cost::new(more as f64, "USD")),
         };
         let (one, other) = (Some(usage(1, None)), Some(usage(2, Some(7))));
@@ -235,6 +245,28 @@ pub(crate) mod tests {
         assert_eq!(Usage::sum(one, other), Some(usage(3, Some(7))));
         assert_eq!(Usage::sum(other, one), Some(usage(3, Some(7))));
         let third = Some(usage(4, Some(8)));
-        assert_eq!(Usage::sum(third, other), Some(usage(6, Some(8))));
+        let expected = Usage {
+            filled: Some(7),
+            ..usage(6, Some(8))
+        };
+        assert_eq!(Usage::sum(third, other), Some(expected));
+    }
+
+    #[test]
+    fn fullness_needs_both_figures() {
+        let full = |filled, window| {
+            let usage = Usage {
+                filled,
+                window,
+                ..Usage::default()
+            };
+            usage.fullness()
+        };
+        assert_eq!(full(Some(1_257), Some(258_400)), Some(0));
+        assert_eq!(full(Some(206_720), Some(258_400)), Some(80));
+        assert_eq!(full(Some(300_000), Some(258_400)), Some(116));
+        assert_eq!(full(Some(1), Some(0)), None);
+        assert_eq!(full(None, Some(1)), None);
+        assert_eq!(full(Some(1), None), None);
     }
 }

@@ -10,6 +10,7 @@ use nu_ansi_term::{Color, Style};
 
 use super::diff;
 use super::elapsed;
+use super::last_line::last_line;
 use super::picture::{PictureOutput, PictureSource, Pictures};
 use super::progress;
 use super::question_prompt::Typeahead;
@@ -18,7 +19,6 @@ use crate::agent::{Activity, FileChange, FileWritten, PlanStep, Usage, WorkStatu
 use crate::dialog::{command_line, denied_line};
 use crate::markdown::{Appearance, MarkdownFrame, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
-use crate::output::limits::grouped;
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{Answer, AnswerEvent, TurnOutcome};
@@ -226,18 +226,7 @@ impl AnswerView {
         let plan = self.answer.plan().to_vec();
         self.print_plan(&plan)?;
         match outcome {
-            TurnOutcome::Complete => {
-                let mut parts = Vec::new();
-                if let Some(usage) = usage {
-                    if usage.cost.is_none() || usage.input + usage.output > 0 {
-                        let (read, written) = (grouped(usage.input), grouped(usage.output));
-                        parts.push(format!("{read} in · {written} out"));
-                    }
-                    parts.extend(usage.cost.map(|cost| format!("{cost} so far")));
-                }
-                parts.push(format!("{:.1} s", took.as_secs_f64()));
-                self.line(&parts.join(" · "), Style::new().dimmed())
-            }
+            TurnOutcome::Complete => self.line(&last_line(usage, took), Style::new().dimmed()),
             TurnOutcome::Interrupted => self.line("stopped", Style::new()),
             TurnOutcome::Failed(failure) => {
                 self.line(&format!("error: {}", failure.message), Color::Red.normal())?;

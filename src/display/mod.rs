@@ -12,6 +12,7 @@ mod diff;
 mod earlier;
 mod elapsed;
 mod follow;
+mod last_line;
 mod notice;
 mod pager;
 mod picture;

@@ -306,10 +306,7 @@ pub(super) fn prompt_events(
             return events;
         }
     };
-    let mut usage = event_mapper::usage(&answer);
-    if let Some(cost) = current.state.mapper.cost() {
-        usage.get_or_insert_default().cost = Some(cost);
-    }
+    let usage = current.state.mapper.complete(event_mapper::usage(&answer));
     events.extend(usage.map(|usage| AgentEvent::Usage { turn, usage }));
     let reason = answer["stopReason"].as_str().unwrap_or_default();
     let notice = match reason {

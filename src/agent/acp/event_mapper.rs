@@ -17,6 +17,8 @@ pub(super) struct EventMapper {
     thought: MessageCounter,
     pub(super) tool_calls: ToolCalls,
     cost: Option<Cost>,
+    /// Tokens in the model's context window, and its size.
+    window: Option<(u64, u64)>,
 }
 
 /// Numbers messages, or parts of the reasoning.
@@ -48,6 +50,7 @@ impl EventMapper {
             thought: MessageCounter::default(),
             tool_calls: ToolCalls::default(),
             cost: None,
+            window: None,
         }
     }
 
@@ -133,6 +136,8 @@ impl EventMapper {
                 let told = amount.as_f64().zip(currency.as_str());
                 let cost = told.and_then(|(amount, currency)| Cost::new(amount, currency));
                 self.cost = cost.or(self.cost);
+                let window = update["used"].as_u64().zip(update["size"].as_u64());
+                self.window = window.or(self.window);
             }
             unknown => out.push(AgentEvent::Notice {
                 turn,
@@ -142,8 +147,17 @@ impl EventMapper {
         out
     }
 
-    pub(super) fn cost(&self) -> Option<Cost> {
-        self.cost
+    /// Adds to the counts of a turn what the agent said of the conversation meanwhile.
+    pub(super) fn complete(&self, usage: Option<Usage>) -> Option<Usage> {
+        if self.cost.is_none() && self.window.is_none() {
+            return usage;
+        }
+        Some(Usage {
+            cost: self.cost,
+            filled: self.window.map(|(filled, _)| filled),
+            window: self.window.map(|(_, size)| size),
+            ..usage.unwrap_or_default()
+        })
     }
 
     /// Ends the calls that are still open, when the turn is over.
@@ -200,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_conversation_has_cost_is_kept() {
+    fn what_is_said_of_the_conversation_is_kept() {
         let mut mapper = EventMapper::new(TurnId(1));
         let none = |_: &str| None;
         for (cost, kept) in [
@@ -221,9 +235,13 @@ mod tests {
             let update =
                 json!({"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost});
             assert!(mapper.update(&update, &none).is_empty());
-            let told = mapper.cost().map(|cost| cost.to_string());
+            let usage = mapper.complete(None).unwrap();
+            let told = usage.cost.map(|cost| cost.to_string());
             assert_eq!(told.as_deref(), kept, "{update}");
+            assert_eq!((usage.filled, usage.window), (Some(1), Some(2)));
         }
+        let unknown = EventMapper::new(TurnId(1)).complete(None);
+        assert_eq!(unknown, None);
     }
 
     fn words(updates: &[Value]) -> Vec<String> {

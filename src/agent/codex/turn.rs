@@ -282,6 +282,7 @@ impl RunningTurn {
                 .reasoning_output_tokens
                 .saturating_sub(before.reasoning_output_tokens),
             window: usage.model_context_window,
+            filled: Some(last.input_tokens + last.output_tokens),
             cost: None,
         };
         out.push(AgentEvent::Usage {

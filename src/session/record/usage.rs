@@ -15,6 +15,7 @@ pub(super) fn json(usage: &Usage) -> String {
     json!({
         "cached": usage.cached,
         "cost": usage.cost.map(|cost| (cost.millionths, String::from_utf8_lossy(&cost.currency).into_owned())),
+        "filled": usage.filled,
         "input": usage.input,
         "output": usage.output,
         "reasoning": usage.reasoning,
@@ -33,6 +34,7 @@ fn read(text: &str) -> Option<Usage> {
         output: count("output"),
         reasoning: count("reasoning"),
         window: value["window"].as_u64(),
+        filled: value["filled"].as_u64(),
         cost: cost(&value["cost"]),
     })
 }

@@ -32,6 +32,7 @@ fn reasoning_and_searches_are_shown_and_stored() {
         "searched: rust 2026\n",
         "It is so.\n",
         "1,234 in · 56 out · ",
+        " s · window 0% full",
     ] {
         assert!(screen.contains(line), "{line}:\n{screen}");
     }

@@ -323,6 +323,7 @@ fn tokens_are_counted_for_every_turn() {
         output: 57,
         reasoning: 21,
         window: Some(258_400),
+        filled: Some(1_257),
         cost: None,
     };
     for (line, outcome) in [
