@@ -7,7 +7,7 @@
 //! Invariant: a path whose exponent is over [`STEEPEST`] is named as such, and the run fails.
 
 use std::fmt::Write as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ipycodex::input::{Mode, classify};
 use ipycodex::runtime::{RuntimeReply, RuntimeRequest};
@@ -21,6 +21,7 @@ use crate::round_trip::Ours;
 use crate::saving::beside;
 use crate::support::home::{Home, finish};
 use crate::support::peers;
+use crate::support::pty::Pty;
 use crate::table::{digits, guarded};
 
 /// What a path may grow by when its work grows by 10: 14 times.
@@ -32,7 +33,7 @@ const LEAST: f64 = 1.0;
 /// What grows and its unit, the sizes, and the time in ms at one of them.
 type GrowingPath = (&'static str, [usize; 3], fn(usize) -> Result<f64, String>);
 
-const PATHS: [GrowingPath; 19] = [
+const PATHS: [GrowingPath; 21] = [
     ("answer of one paragraph, KB", [10, 100, 1_000], |size| {
         answer("", "lorem **ipsum** dolor sit amet ", "", size)
     }),
@@ -145,6 +146,38 @@ const PATHS: [GrowingPath; 19] = [
                 home.write(&format!("entry-{n}"), "");
             }
             completion::once(&mut live(&home)?, "open('entry")
+        },
+    ),
+    (
+        "entries of a directory, behind `@`",
+        [1_000, 10_000, 100_000],
+        |entries| {
+            let home = Home::new();
+            for n in 0..entries.max(2) {
+                home.write(&format!("entry-{n}"), "");
+            }
+            let pty = shell(&home);
+            pty.send(".what is in @entry");
+            pty.at_line("In [1]: .what is in @entry");
+            let began = Instant::now();
+            pty.send("\t");
+            pty.wait_for("entry-1");
+            Ok(ms(began))
+        },
+    ),
+    (
+        "outputs of a cell on a terminal",
+        [1_000, 10_000, 100_000],
+        |outputs| {
+            let home = Home::new();
+            let pty = shell(&home);
+            pty.stop_drawing();
+            let began = Instant::now();
+            pty.send_line(&format!(
+                "any(display(n) for n in range({outputs})), 'all' 'shown'"
+            ));
+            pty.wait_raw(b"allshown", 0);
+            Ok(ms(began))
         },
     ),
     (
@@ -296,6 +329,14 @@ fn notebook(words: &[&str], megabytes: usize) -> Result<f64, String> {
     let ran = finish(home.command(&all), b"");
     let elapsed = ms(began);
     ran.status.success().then_some(elapsed).ok_or(ran.stderr)
+}
+
+/// The shell at its first prompt, with its interpreter.
+fn shell(home: &Home) -> Pty {
+    let mut pty = Pty::spawn(home, &arguments(&[]), (100, 30));
+    pty.patience = Duration::from_secs(60);
+    pty.at_line("In [1]:");
+    pty
 }
 
 fn live(home: &Home) -> Result<Ours, String> {

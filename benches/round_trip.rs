@@ -73,7 +73,12 @@ pub fn rows() -> Vec<Row> {
             in_process,
             Target::TimesPeerAtMost(1.3),
         ),
-        row(shell, &with_ipython, behind_pipes, Target::None),
+        row(
+            "1+1 warm, with IPython, beside its floor",
+            &with_ipython,
+            behind_pipes,
+            Target::None,
+        ),
         row(shell, &with_ipython, through_kernel, fifth),
         row(
             "1+1 warm, jupyter:python3",
