@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::Pty;
@@ -52,12 +53,13 @@ pub fn rows() -> Vec<Row> {
         let mut shell = shell();
         shell.cell("data = bytearray(1 << 30)");
         let before = shell.all();
-        for n in 0..10 {
-            // A tenth of it, and a pause in which a copy is made.
+        for n in 0..8 {
+            // A sixteenth of it, and a pause in which a copy is made.
+            let processes = shell.0.processes().len();
             shell.cell(&format!(
                 "data[{n} << 26:({n} + 1) << 26] = b'{n}' * (1 << 26)"
             ));
-            std::thread::sleep(std::time::Duration::from_millis(300));
+            await_true("a copy", || shell.0.processes().len() > processes);
         }
         vec![before, shell.all()]
     });
@@ -112,7 +114,7 @@ pub fn rows() -> Vec<Row> {
             Target::None,
         ),
         row(
-            "the same, 10 checkpoints, 640 MB rewritten",
+            "the same, 10 checkpoints, 512 MB rewritten",
             at(&steps, 1),
             None,
             Target::None,
