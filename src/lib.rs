@@ -107,6 +107,7 @@
 //! | entry | one line of the record: a cell, a prompt with its answer, a note, a shell command |
 //! | event | what happened, as a value: to a machine, or from a runtime, an agent or the session to its reader |
 //! | external call | a tool call from outside of any turn: an MCP client, or a program of the agent's |
+//! | fork | a session that began with copies of another one's entries; of a thread, the agent's own copy up to a turn |
 //! | front-end | who submits inputs and shows runs: the REPL, batch mode, a Jupyter kernel, the MCP server |
 //! | guard | a forked process between us and a child; it ends what the child started when either is gone |
 //! | host call | what running code asks of its session: a prompt, a tool, the status |

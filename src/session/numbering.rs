@@ -141,6 +141,15 @@ impl Numbering {
     }
 }
 
+/// Names cells: `In [3]`, `In [3] and In [4]`, `In [3] to In [9]`.
+pub(super) fn in_words(lines: impl Iterator<Item = u32>) -> String {
+    let names: Vec<String> = lines.map(|line| format!("In [{line}]")).collect();
+    match names.as_slice() {
+        [first, _, .., last] => format!("{first} to {last}"),
+        names => names.join(" and "),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

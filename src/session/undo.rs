@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::Submission;
+use crate::numbering::in_words;
 use crate::question::SteppedCell;
-use crate::runtime::{CellStep, CheckpointRequest};
+use crate::runtime::{CellStep, CheckpointRequest, Checkpoints};
 
 /// The cells and sessions that steps of the interpreter refer to.
 #[derive(Debug, Default)]
@@ -71,6 +71,24 @@ impl InterpreterSessions {
         step.session == self.here
     }
 
+    /// Returns true when there is a checkpoint before this cell of the current session.
+    pub(super) fn has_checkpoint(&self, there: &Checkpoints, before: u32) -> bool {
+        let mut rows = there.rows.iter().map(|row| &row.before);
+        rows.any(|step| step.number == before && self.is_here(step))
+    }
+
+    /// Returns why there is no checkpoint before this cell of the current session.
+    pub(super) fn why_no_checkpoint(&self, there: &Checkpoints, before: u32) -> String {
+        let is_it = |step: &CellStep| step.number == before && self.is_here(step);
+        let mut missing = there.missing.iter();
+        let why = match missing.find(|none| is_it(&none.before)) {
+            _ if there.most == 0 => "none are kept (`%ipycodex checkpoints 10` keeps ten)",
+            Some(none) => &none.why,
+            None => "it is no longer kept",
+        };
+        format!("there is no checkpoint before In [{before}]: {why}")
+    }
+
     pub(super) fn name(&self, step: &CellStep) -> String {
         let whose = self.elsewhere(step);
         let whose = whose.map(|session| format!(" of session {session}"));
@@ -106,13 +124,11 @@ pub(super) struct UndoRequest {
 }
 
 /// The input that replaces an undone exchange.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UndoFollowUp {
     Nothing,
     /// Its own prompt.
     Resend,
-    /// This prompt, which replaces the exchange and all that came after.
-    Begin(Box<Submission>),
 }
 
 impl UndoRequest {
@@ -132,14 +148,6 @@ impl UndoRequest {
     pub(super) fn ran(&self) -> String {
         let own = self.over.iter().filter(|cell| cell.own);
         in_words(own.map(|cell| cell.line))
-    }
-}
-
-pub(super) fn in_words(lines: impl Iterator<Item = u32>) -> String {
-    let names: Vec<String> = lines.map(|line| format!("In [{line}]")).collect();
-    match names.as_slice() {
-        [first, _, .., last] => format!("{first} to {last}"),
-        names => names.join(" and "),
     }
 }
 

@@ -7,6 +7,7 @@
 mod agent;
 mod notebooks;
 mod output;
+pub(super) mod replace;
 mod sessions;
 mod settings;
 mod steps;
@@ -14,6 +15,8 @@ pub(super) mod turns;
 pub(super) mod undo;
 
 use serde_json::Value;
+
+use steps::StepScope;
 
 use crate::LoadRequest;
 use crate::approvals::ApprovalPolicy;
@@ -125,6 +128,10 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         MagicEffect::Hide { lines, hidden } => {
             step.wait(out, turns::hide(record, lines, hidden, number));
         }
+        MagicEffect::EditPrompt(line) => step.wait(out, replace::edit(record, line)),
+        MagicEffect::ForkSession(before) => {
+            step.wait(out, replace::fork(record, before, number));
+        }
         MagicEffect::Undo => {
             let ran_for = step.state.step_log.ran_for.clone();
             step.wait(out, undo::undo_last(record, UndoFollowUp::Nothing, ran_for));
@@ -227,7 +234,7 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
                 wish,
                 record,
                 step.state.step_log.sessions.clone(),
-                None,
+                StepScope::Cells,
             );
             step.wait_firmly(out, done);
         }

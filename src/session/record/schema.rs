@@ -57,6 +57,11 @@ const MIGRATIONS: &[&str] = &["
 ", "
     ALTER TABLE ipycodex_entries ADD COLUMN shell TEXT;
     ALTER TABLE ipycodex_entries ADD COLUMN exit INTEGER;
+", "
+    ALTER TABLE ipycodex_sessions ADD COLUMN parent INTEGER;
+    ALTER TABLE ipycodex_sessions ADD COLUMN forked_at INTEGER;
+    CREATE TABLE ipycodex_threads (session INTEGER NOT NULL, digest TEXT NOT NULL, thread TEXT NOT NULL, point TEXT,
+        PRIMARY KEY (session, digest)) WITHOUT ROWID;
 "];
 
 /// The program that wrote the tables.

@@ -181,7 +181,7 @@ fn handle_request(store: &mut Store, message: StoreRequest) {
             let _ = reply.send(end);
         }
         StoreRequest::SwitchSession { target, reply } => {
-            drop(reply.send(switch::switch(store, target.as_deref())))
+            drop(reply.send(switch::switch(store, &target)))
         }
         StoreRequest::Cells(reply) => drop(reply.send(cells(store))),
         StoreRequest::Inputs(wanted, reply) => {

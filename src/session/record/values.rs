@@ -96,6 +96,17 @@ pub struct SessionRow {
     pub last_input: String,
     /// The session was one command line or one text.
     pub once: bool,
+    /// The session it was forked from.
+    pub fork: Option<ForkOrigin>,
+}
+
+/// Where a session was forked from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForkOrigin {
+    /// The other session, which may have been deleted since.
+    pub parent: i64,
+    /// In number of the first entry that was not taken along.
+    pub before: u32,
 }
 
 /// An agent's thread that holds the conversation, and the digest of its content.
@@ -201,6 +212,16 @@ pub struct RecordedDecision {
     pub subject: String,
     /// `once`, `session`, `no`, ….
     pub decision: String,
+}
+
+/// The session to go on in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SwitchTarget {
+    New,
+    /// The one with this number or name.
+    Known(String),
+    /// A new one that holds the entries of this one below the In number.
+    Fork(u32),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

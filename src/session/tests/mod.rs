@@ -8,6 +8,7 @@ mod commands;
 mod conversation;
 mod front;
 mod references;
+mod replaced;
 mod replay;
 mod resume;
 mod second_runtime;

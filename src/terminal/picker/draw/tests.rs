@@ -15,6 +15,7 @@ fn picker() -> Picker {
         first_prompt: String::new(),
         last_input: "x\x1b[31m = 1".into(),
         once: false,
+        fork: None,
     };
     let long = "explain\nwhat this does and why it takes so very long to do it";
     picker.add(
