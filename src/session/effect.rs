@@ -31,7 +31,7 @@ use crate::prompt::PromptEvent;
 use crate::question::{QuestionSubject, Reply};
 use crate::record::{
     CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
-    SessionStart, SessionTail, SwitchedSession,
+    RecordedThreads, SessionStart, SessionTail, SwitchedSession,
 };
 use crate::replacement_plan::ReplacementRequest;
 use crate::replay::{Replay, ReplayPurpose};
@@ -240,7 +240,7 @@ pub(crate) enum Event {
     /// Report which names of the record's cells the interpreter lacks.
     NamesWanted,
     /// The record is open, or cannot be.
-    Started(Result<SessionStart, Report>, Option<RecordedThread>),
+    Started(Result<SessionStart, Report>, RecordedThreads),
     SkillsFound(Box<Skills>),
     /// The time has come that a machine waits for.
     DeadlineReached,

@@ -17,7 +17,7 @@ use crate::magics::ReplayRequest;
 use crate::output::mime::MimeBundle;
 use crate::outputs::Outputs;
 use crate::peers::MissingAgent;
-use crate::record::{RecordHandle, RecordedCell, RecordedThread, SessionStart, SessionTail};
+use crate::record::{RecordHandle, RecordedCell, RecordedThreads, SessionStart, SessionTail};
 use crate::replay::{self, Replay, ReplayPurpose, ReplayStep};
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::text::escape::visible;
@@ -43,16 +43,14 @@ struct CellSelection {
     stepped_over: Vec<u32>,
 }
 
-/// Returns the session's start in the record, and the agent's thread of a resumed one.
-pub(super) async fn began(
-    record: RecordHandle,
-) -> (Result<SessionStart, Report>, Option<RecordedThread>) {
+/// Returns the session's start in the record, and the agent's threads of a resumed one.
+pub(super) async fn began(record: RecordHandle) -> (Result<SessionStart, Report>, RecordedThreads) {
     let start = record.session().await;
-    let thread = match &start {
-        Ok(start) if start.resumed => record.recorded_thread().await,
-        _ => None,
+    let threads = match &start {
+        Ok(start) if start.resumed => record.recorded_threads().await,
+        _ => RecordedThreads::default(),
     };
-    (start, thread)
+    (start, threads)
 }
 
 /// Returns the end of the session as it was before this process.

@@ -15,7 +15,7 @@ use crate::markdown::Background;
 use crate::prompt::PromptEvent;
 use crate::prompt_events;
 use crate::question::{QuestionChoice, Reply};
-use crate::record::{RecordedThread, SessionStart};
+use crate::record::{RecordedThreads, SessionStart};
 use crate::replay::{Replay, ReplayPurpose, ReplayRun};
 use crate::run::RunSender;
 use crate::runtime_events;
@@ -137,7 +137,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.extend(next);
         }
 
-        Event::Started(start, thread) => on_started(step, start, thread),
+        Event::Started(start, threads) => on_started(step, start, threads),
         Event::SkillsFound(skills) => on_skills_found(step, *skills),
         Event::OnBackground(background) => on_background(step, background),
         Event::RestoreVariables(out) => startup::restore_variables(step, &out),
@@ -215,14 +215,10 @@ fn on_user_reply(step: &mut Step<'_>, requester: ApprovalRequester, reply: Reply
     }
 }
 
-fn on_started(
-    step: &mut Step<'_>,
-    start: Result<SessionStart, Report>,
-    thread: Option<RecordedThread>,
-) {
+fn on_started(step: &mut Step<'_>, start: Result<SessionStart, Report>, threads: RecordedThreads) {
     step.state.numbering.on_start(start.clone());
     if start.as_ref().is_ok_and(|start| start.resumed) {
-        step.state.turns.set_recorded_thread(thread);
+        step.state.turns.set_recorded_threads(threads);
     }
     step.push(Effect::RecordOpened(start));
     step.raise(Event::Advance);

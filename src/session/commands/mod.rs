@@ -28,6 +28,7 @@ use crate::jobs;
 use crate::loading::{self, with_suffix};
 use crate::magics::{MagicContext, MagicEffect, format_session_value};
 use crate::prompt::{Preview, Prompt};
+use crate::record::RecordedThreads;
 use crate::resume;
 use crate::run::RunSender;
 use crate::runtime::RuntimeRequest;
@@ -277,7 +278,9 @@ pub(super) fn apply_setting(
 }
 
 fn reset_conversation(step: &mut Step<'_>, out: &RunSender) {
-    step.state.turns.set_recorded_thread(None);
+    step.state
+        .turns
+        .set_recorded_threads(RecordedThreads::default());
     let agent = step.state.choices.agent.to_string();
     forget_thread(step, agent);
     step.push(Effect::PublishExchange(None));

@@ -19,11 +19,11 @@ pub(crate) fn switch(
     (session, earlier): (SwitchedSession, Option<SessionTail>),
     out: &RunSender,
 ) {
-    let SwitchedSession { start, thread, .. } = session;
+    let SwitchedSession { start, threads, .. } = session;
     kernels::driver::end_all(step);
     step.push(Effect::ChangeSession(start.clone()));
     let state = &mut *step.state;
-    state.turns.set_recorded_thread(thread);
+    state.turns.set_recorded_threads(threads);
     state.skill_registry.clear_newly_loaded();
     let mut policy = ApprovalPolicy {
         run_cells: &mut state.choices.run_cells,

@@ -26,6 +26,13 @@ pub(super) fn copy(
     ] {
         change.execute(copied, params![parent, session, before])?;
     }
+    for copied in [
+        "INSERT INTO ipycodex_threads SELECT ?2, digest, thread, point FROM ipycodex_threads WHERE session = ?1",
+        "INSERT OR IGNORE INTO ipycodex_threads SELECT ?2, digest, thread, NULL FROM ipycodex_sessions
+             WHERE session = ?1 AND thread IS NOT NULL AND digest IS NOT NULL",
+    ] {
+        change.execute(copied, params![parent, session])?;
+    }
     copy_exchanges(change, parent, session, before)
 }
 

@@ -25,8 +25,8 @@ use super::recall::Recall;
 use super::request::{RecordWrite, StoreRequest};
 use super::values::{
     CellStatus, PromptStart, RecordOptions, RecordedCell, RecordedDecision, RecordedOutcome,
-    RecordedThread, SessionRow, SessionSpec, SessionStart, SessionTail, StoredBundle, SwitchTarget,
-    SwitchedSession, TurnKey, TurnRow,
+    RecordedThread, RecordedThreads, SessionRow, SessionSpec, SessionStart, SessionTail,
+    StoredBundle, SwitchTarget, SwitchedSession, TurnKey, TurnRow,
 };
 use super::{store, thread};
 
@@ -289,8 +289,8 @@ impl RecordHandle {
         answer.await.unwrap_or_default()
     }
 
-    pub async fn recorded_thread(&self) -> Option<RecordedThread> {
-        self.request(StoreRequest::Thread).await
+    pub async fn recorded_threads(&self) -> RecordedThreads {
+        self.request(StoreRequest::Threads).await
     }
 
     /// The whole session, all earlier writes included.

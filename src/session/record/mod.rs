@@ -53,6 +53,6 @@ pub use recall_search::{InputInfo, RecallSearch, RecordedInput};
 pub use search::{HitKind, SearchHit};
 pub use values::{
     CellStatus, ForkOrigin, PromptStart, RecordOptions, RecordedCell, RecordedDecision,
-    RecordedOutcome, RecordedThread, SessionRow, SessionSpec, SessionStart, SessionTail,
-    SwitchedSession, TailEntry, TurnKey, TurnRow,
+    RecordedOutcome, RecordedThread, RecordedThreads, SessionRow, SessionSpec, SessionStart,
+    SessionTail, SwitchedSession, TailEntry, TurnKey, TurnRow,
 };

@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use super::inputs::{InputsQuery, NumberedInput};
 use super::values::{
     CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
-    SessionRow, SessionStart, SessionTail, StoredBundle, SwitchTarget, SwitchedSession, TurnKey,
-    TurnRow,
+    RecordedThreads, SessionRow, SessionStart, SessionTail, StoredBundle, SwitchTarget,
+    SwitchedSession, TurnKey, TurnRow,
 };
 use crate::agent::Usage;
 use crate::dialog::Dialog;
@@ -99,7 +99,7 @@ pub(super) enum StoreRequest {
         reply: oneshot::Sender<Result<SwitchedSession, Report>>,
     },
     Turns(oneshot::Sender<Vec<TurnRow>>),
-    Thread(oneshot::Sender<Option<RecordedThread>>),
+    Threads(oneshot::Sender<RecordedThreads>),
     Sessions {
         cwd: PathBuf,
         all: bool,

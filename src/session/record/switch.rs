@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::row_map::RowMap;
 use super::store::Store;
-use super::values::{SessionStart, SwitchTarget, SwitchedSession};
+use super::values::{RecordedThreads, SessionStart, SwitchTarget, SwitchedSession};
 use super::{fork, sessions};
 use crate::input::is_ipycodex_input;
 use crate::text::report::Report;
@@ -71,12 +71,12 @@ pub(super) fn switch(store: &mut Store, target: &SwitchTarget) -> Result<Switche
     store.rows = RowMap::default();
     store.numbers_known = true;
     store.report_other_openers(start.number, &others);
-    let thread = store.read(None, sessions::read_thread);
+    let threads = store.read(RecordedThreads::default(), sessions::read_threads);
     let left = store.read(None, |db, _| find_session(db, &present.to_string()));
     Ok(SwitchedSession {
         left,
         start,
-        thread,
+        threads,
     })
 }
 

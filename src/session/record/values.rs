@@ -116,6 +116,17 @@ pub struct RecordedThread {
     pub id: String,
     /// [`ThreadDigest::hex`](crate::agent::ThreadDigest::hex) of its content.
     pub digest: String,
+    /// The agent's id of the place in the thread that ends this content, where it can fork the thread there.
+    pub point: Option<String>,
+}
+
+/// What the record knows of an agent's threads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordedThreads {
+    /// The one that holds the conversation.
+    pub current: Option<RecordedThread>,
+    /// Places that hold earlier states of it. Without a point: the end of a thread of another session.
+    pub points: Vec<RecordedThread>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -229,7 +240,7 @@ pub struct SwitchedSession {
     /// The session that was left, unless it was empty and is gone.
     pub left: Option<i64>,
     pub start: SessionStart,
-    pub thread: Option<RecordedThread>,
+    pub threads: RecordedThreads,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -397,6 +397,7 @@ pub(super) fn says(text: &str) -> Vec<AgentEvent> {
             turn: TURN,
             interrupted: false,
             thread: Some("T".into()),
+            point: None,
         },
     ]
 }

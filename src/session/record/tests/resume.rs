@@ -20,6 +20,7 @@ fn three() -> (
         Some(RecordedThread {
             id: "t".into(),
             digest: "d".into(),
+            point: None,
         }),
     );
     end(record, reports);
@@ -51,10 +52,13 @@ fn the_record_goes_on_in_the_other_session() {
         ),
         (1, 3, true)
     );
-    assert_eq!(first.thread.map(|thread| thread.id).as_deref(), Some("t"));
+    assert_eq!(
+        first.threads.current.map(|thread| thread.id).as_deref(),
+        Some("t")
+    );
     assert_eq!(wait(record.dialog()).cells.len(), 2);
     cell(&record, 3, "there", "");
-    assert!(taken(&record, "2").thread.is_none());
+    assert!(taken(&record, "2").threads.current.is_none());
     cell(&record, 2, "and there", "");
     assert_eq!(end(record, reports), [] as [&str; 0]);
     let all = "SELECT group_concat(session || ':' || line || ':' || source, ' ') FROM
