@@ -66,8 +66,13 @@ impl Numbering {
 
     /// Continues with the numbers of another session in the record.
     pub(super) fn on_change(&mut self, start: SessionStart) {
-        self.next = start.next_line;
+        self.on_fork(start);
         self.mark_interpreter_lost();
+    }
+
+    /// Continues with the numbers of a fork of this session, whose cells ran where those of this one did.
+    pub(super) fn on_fork(&mut self, start: SessionStart) {
+        self.next = start.next_line;
         self.recorded = true;
         self.start = StartState::Known(Ok(start));
         self.show();

@@ -140,8 +140,8 @@ fn an_ephemeral_thread_gets_the_conversation_in_one_text() {
     }
 }
 
-/// All that the model sees before the last item. The ids of items are left out: that of Codex's own instructions is made
-/// of the thread's.
+/// All that the model sees before the last item. The ids of items are left out: that of Codex's own instructions is
+/// made of the thread's.
 pub(super) fn prefix(request: &Value) -> (Vec<Value>, [&Value; 2]) {
     let items = request["input"].as_array().expect("items");
     let mut items = items[..items.len() - 1].to_vec();

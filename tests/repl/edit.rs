@@ -75,6 +75,35 @@ fn an_earlier_prompt_is_edited_and_all_after_it_goes_once_the_user_agrees() {
 }
 
 #[test]
+fn a_fork_has_the_cells_that_it_took_along() {
+    let shell = talk();
+    command(&shell, 5, "%ipycodex fork");
+    shell.at(5);
+    command(&shell, 5, "%ipycodex back 4");
+    shell.at(6);
+    shell.shows(
+        "Back before In [4] a.append(3); stepped over In [4], which is out of the conversation",
+    );
+    assert_eq!(
+        (marks(&shell, 1), marks(&shell, 2)),
+        (0, 2),
+        "the fork's own"
+    );
+    command(&shell, 6, "%ipycodex edit 2");
+    shell
+        .pty
+        .at_line("In [7]: (replaces In [2] and after) .run `a.append(2)`");
+    shell.pty.send("\r");
+    shell.pty.wait_for("▸ n no, leave it");
+    shell.shows("interpreter: steps back to before In [3]");
+    shell.pty.send("y");
+    shell.at(9);
+    shell.cell(9, "a");
+    shell.shows("Out[9]: [1, 2]");
+    assert_eq!(marks(&shell, 1), 0, "the old session is as it was");
+}
+
+#[test]
 fn alt_r_asks_as_edit_does_and_the_conversation_alone_can_go() {
     let shell = talk();
     shell.at(5);
@@ -96,7 +125,7 @@ fn a_session_is_forked_before_a_prompt_and_the_old_one_stays_whole() {
     let shell = talk();
     command(&shell, 5, "%ipycodex fork 4");
     shell.at(6);
-    shell.shows("In [4] is a cell, not a prompt; the prompt there is: [2]");
+    shell.shows("In [4] is a cell, not a prompt; the only prompt is [2]");
     command(&shell, 6, "%ipycodex fork 2");
     shell.pty.wait_for("▸ n no, leave it");
     shell.shows("? A new session begins before In [2]; this one stays whole");
@@ -105,7 +134,7 @@ fn a_session_is_forked_before_a_prompt_and_the_old_one_stays_whole() {
     shell.pty.at_line("In [2]: .run `a.append(2)`");
     shell.shows("Session 2 is a fork of session 1, with what came before In [2]; `%ipycodex resume 1` goes back.");
     shell.pty.send("\x15");
-    shell.cell(2, "a");
+    await_copy(&shell, || shell.cell(2, "a"));
     shell.shows("Out[2]: [1]");
     command(&shell, 3, "%ipycodex sessions");
     shell.at(4);

@@ -19,7 +19,12 @@ pub(crate) fn switch(
     (session, earlier): (SwitchedSession, Option<SessionTail>),
     out: &RunSender,
 ) {
-    let SwitchedSession { start, threads, .. } = session;
+    let SwitchedSession {
+        start,
+        threads,
+        forked_at,
+        ..
+    } = session;
     kernels::driver::end_all(step);
     step.push(Effect::ChangeSession(start.clone()));
     let state = &mut *step.state;
@@ -32,8 +37,14 @@ pub(crate) fn switch(
     };
     policy.end_session();
     let left = state.numbering.session();
-    let index = state.step_log.change(left, start.number);
-    state.numbering.on_change(start);
+    let index = match forked_at {
+        Some(before) => state.step_log.fork(left, start.number, before),
+        None => state.step_log.change(left, start.number),
+    };
+    match forked_at {
+        Some(_) => state.numbering.on_fork(start),
+        None => state.numbering.on_change(start),
+    }
     step.push(Effect::NumberIn(index));
     if let Some(earlier) = earlier {
         let other = resume::other_agent(&earlier, &step.state.choices, &step.ctx.deps.missing);

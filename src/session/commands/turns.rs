@@ -210,17 +210,10 @@ pub(super) fn why_no_prompt(dialog: &Dialog, line: u32) -> String {
     };
     match prompts.len() {
         0 => format!("{why}; there is no prompt to edit yet"),
-        count @ ..=PROMPTS => format!(
-            "{why}; {}: {}",
-            if count == 1 {
-                "the prompt there is"
-            } else {
-                "the prompts are"
-            },
-            named(&prompts)
-        ),
+        1 => format!("{why}; the only prompt is {}", named(&prompts)),
+        ..=PROMPTS => format!("{why}; the prompts are {}", named(&prompts)),
         count => format!(
-            "{why}; the last prompts are: {}",
+            "{why}; the last prompts are {}",
             named(&prompts[count - PROMPTS..])
         ),
     }

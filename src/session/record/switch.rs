@@ -76,6 +76,10 @@ pub(super) fn switch(store: &mut Store, target: &SwitchTarget) -> Result<Switche
     Ok(SwitchedSession {
         left,
         start,
+        forked_at: match target {
+            SwitchTarget::Fork(before) => Some(*before),
+            SwitchTarget::New | SwitchTarget::Known(_) => None,
+        },
         threads,
     })
 }

@@ -240,6 +240,8 @@ pub struct SwitchedSession {
     /// The session that was left, unless it was empty and is gone.
     pub left: Option<i64>,
     pub start: SessionStart,
+    /// In number before which it was forked from the session that was left; `None`: it is no fork of that.
+    pub forked_at: Option<u32>,
     pub threads: RecordedThreads,
 }
 

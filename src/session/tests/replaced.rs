@@ -160,15 +160,15 @@ fn a_prompt_is_brought_into_the_editor_or_the_reason_says_which_ones_can_be() {
     for (command, why) in [
         (
             "edit 5",
-            "In [5] is a cell, not a prompt; the prompt there is: [2]",
+            "In [5] is a cell, not a prompt; the only prompt is [2]",
         ),
         (
             "edit 6",
-            "In [6] is a command, not a prompt; the prompt there is: [2]",
+            "In [6] is a command, not a prompt; the only prompt is [2]",
         ),
         (
             "edit 99",
-            "there is no In [99] in this session; the prompt there is: [2]",
+            "there is no In [99] in this session; the only prompt is [2]",
         ),
         (
             "edit 0",
