@@ -6,7 +6,10 @@ use crate::text::cut;
 
 /// Returns the notice, one line, for when nobody can be asked; `None` where the requester gives its own.
 pub(super) fn unasked_note(about: &QuestionSubject) -> Option<String> {
-    if matches!(about, QuestionSubject::Pictures(_)) {
+    if matches!(
+        about,
+        QuestionSubject::Pictures(_) | QuestionSubject::Replacement(_)
+    ) {
         return None;
     }
     let (kind, subject) = describe(about);
