@@ -211,7 +211,7 @@ pub(super) fn why_no_prompt(dialog: &Dialog, line: u32) -> String {
     match prompts.len() {
         0 => format!("{why}; there is no prompt to edit yet"),
         1 => format!("{why}; the only prompt is {}", named(&prompts)),
-        ..=PROMPTS => format!("{why}; the prompts are {}", named(&prompts)),
+        2..=PROMPTS => format!("{why}; the prompts are {}", named(&prompts)),
         count => format!(
             "{why}; the last prompts are {}",
             named(&prompts[count - PROMPTS..])

@@ -288,6 +288,35 @@ mod tests {
     }
 
     #[test]
+    fn what_an_older_version_writes_that_was_open_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.sqlite");
+        let older = Connection::open(&path).unwrap();
+        older.execute_batch(&MIGRATIONS[..6].concat()).unwrap();
+        older
+            .execute_batch(
+                "CREATE TABLE ipycodex_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+                 INSERT INTO ipycodex_meta VALUES ('schema', '6');",
+            )
+            .unwrap();
+        let mut newer = Connection::open(&path).unwrap();
+        migrate(&mut newer, |_| Ok(())).unwrap();
+        older
+            .execute_batch(
+                "INSERT INTO sessions (session, remark) VALUES (1, '/a');
+                 INSERT INTO history VALUES (1, 1, 'x', 'x');
+                 INSERT INTO ipycodex_sessions (session, process, process_start) VALUES (1, 2, 3);
+                 UPDATE ipycodex_sessions SET thread = 't', digest = 'd' WHERE session = 1;",
+            )
+            .unwrap();
+        let rows = super::super::listing::list(&newer, "/a".as_ref(), false).unwrap();
+        assert_eq!((rows.len(), rows[0].fork), (1, None));
+        let threads = super::super::sessions::read_threads(&newer, 1).unwrap();
+        assert_eq!(threads.current.unwrap().point, None);
+        assert_eq!(threads.points, []);
+    }
+
+    #[test]
     fn a_table_of_prompts_of_another_form_is_kept_beside_ours() {
         for number in [0, 1, MIGRATIONS.len()] {
             let mut db = earlier(number);

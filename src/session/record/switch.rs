@@ -43,7 +43,8 @@ pub(super) fn switch(store: &mut Store, target: &SwitchTarget) -> Result<Switche
         SwitchTarget::New => begin_in(db, None),
         SwitchTarget::Fork(before) => match begin_in(db, None) {
             Ok(Ok((begin, (start, others)))) => {
-                fork(db, present, start, *before).map(|start| Ok((begin, (start, others))))
+                fork(db, present, start, store.rows.lines.to_file(*before))
+                    .map(|start| Ok((begin, (start, others))))
             }
             unbegun => unbegun,
         },

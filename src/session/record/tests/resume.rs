@@ -77,6 +77,44 @@ fn the_record_goes_on_in_the_other_session() {
 }
 
 #[test]
+fn a_fork_goes_on_with_copies_and_its_parent_stays_as_it_was() {
+    let (_directory, path, record, reports) = three();
+    taken(&record, "mine");
+    let fork = wait(record.switch_to_fork(2)).expect("it can be written");
+    let start = &fork.start;
+    assert_eq!(
+        (fork.left, fork.forked_at, start.next_line),
+        (Some(1), Some(2), 2)
+    );
+    let number = start.number;
+    let thread = |digest: &str| RecordedThread {
+        id: "t".into(),
+        digest: digest.into(),
+        point: None,
+    };
+    let threads = RecordedThreads {
+        current: None,
+        points: vec![thread("d")],
+    };
+    assert_eq!(fork.threads, threads, "the thread is the parent's");
+    cell(&record, 2, "new", "");
+    let sources = |record: &RecordHandle| {
+        let cells = wait(record.dialog()).cells.into_iter();
+        cells.map(|cell| cell.source).collect::<Vec<_>>()
+    };
+    assert_eq!(sources(&record), ["a", "new"]);
+    taken(&record, "1");
+    assert_eq!(sources(&record), ["a", "b"]);
+    // Once the parent has gone on, its thread holds more than the fork.
+    record.set_thread("codex", Some(thread("later")));
+    let again = taken(&record, &number.to_string());
+    assert_eq!(again.threads, RecordedThreads::default());
+    assert_eq!(end(record, reports), [] as [&str; 0]);
+    let forks = "SELECT session || ' of ' || parent || ' at ' || forked_at FROM ipycodex_sessions WHERE parent > 0";
+    assert_eq!(text(&path, forks), format!("{number} of 1 at 2"));
+}
+
+#[test]
 fn a_session_of_nothing_but_commands_leaves_no_row() {
     let (_directory, path, record, reports) = three();
     for (line, command) in ["%ipycodex sessions", "%ipycodex resume 1"]
