@@ -132,7 +132,7 @@
 //! | setting | a row of the table in [`config`], from a file, a variable, a flag or a command |
 //! | skill | a folder with a `SKILL.md` that an agent can load |
 //! | supervisor | the thread that owns one interpreter, shell or kernel and starts it again |
-//! | thread | the agent's own memory of a conversation; used again only while it equals the record |
+//! | thread | the agent's own memory of a conversation; used again, or forked, only where it equals the record |
 //! | tool | a function that the agent may call: one of ours, or a function of the user; each use is a *tool call* |
 //! | transcript | terminal bytes as the text that stays on the screen |
 //! | turn | one prompt's work by the agent, from the request to the end of the answer |
