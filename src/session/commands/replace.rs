@@ -104,8 +104,12 @@ pub(crate) async fn plan(record: RecordHandle, line: u32, submission: Submission
 
 /// Asks the interpreter how far it can step back.
 pub(crate) fn find_step(step: &mut Step<'_>, request: ReplacementRequest, out: &RunSender) {
-    let request = request.since(step.state.numbering.gone_before());
-    if request.cells.is_empty() || !step.ctx.user().is_up() {
+    let mut request = request.since(step.state.numbering.gone_before());
+    if request.cells.is_empty() {
+        return offer(step, request, out);
+    }
+    if !step.ctx.user().is_up() {
+        request.stays("it is not running".to_owned());
         return offer(step, request, out);
     }
     let told = step.ask_runtime(RuntimeRequest::Checkpoints(CheckpointRequest::List));

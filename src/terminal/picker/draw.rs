@@ -132,6 +132,7 @@ fn row_line(mark: &str, row: &SessionRow, found: Option<&[SearchHit]>, width: us
     }
     if let Some(fork) = row.fork {
         let origin = format!("fork of {} before [{}]: ", fork.parent, fork.before);
+        let origin = cut(&origin, room).into_owned();
         room = room.saturating_sub(columns(&origin));
         line = line.and(PanelStyle::Dim, origin);
     }
