@@ -107,6 +107,7 @@
 //! | entry | one line of the record: a cell, a prompt with its answer, a note, a shell command |
 //! | event | what happened, as a value: to a machine, or from a runtime, an agent or the session to its reader |
 //! | external call | a tool call from outside of any turn: an MCP client, or a program of the agent's |
+//! | fork | a session that began with copies of another one's entries; of a thread, the agent's own copy up to a turn |
 //! | front-end | who submits inputs and shows runs: the REPL, batch mode, a Jupyter kernel, the MCP server |
 //! | guard | a forked process between us and a child; it ends what the child started when either is gone |
 //! | host call | what running code asks of its session: a prompt, a tool, the status |
@@ -131,7 +132,7 @@
 //! | setting | a row of the table in [`config`], from a file, a variable, a flag or a command |
 //! | skill | a folder with a `SKILL.md` that an agent can load |
 //! | supervisor | the thread that owns one interpreter, shell or kernel and starts it again |
-//! | thread | the agent's own memory of a conversation; used again only while it equals the record |
+//! | thread | the agent's own memory of a conversation; used again, or forked, only where it equals the record |
 //! | tool | a function that the agent may call: one of ours, or a function of the user; each use is a *tool call* |
 //! | transcript | terminal bytes as the text that stays on the screen |
 //! | turn | one prompt's work by the agent, from the request to the end of the answer |

@@ -12,6 +12,7 @@ mod clipboard;
 mod code_entry;
 mod completion;
 mod deaths;
+mod edit;
 mod editing;
 mod elapsed;
 mod environments;

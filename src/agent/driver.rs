@@ -409,6 +409,7 @@ pub(super) fn interrupted(turn: TurnId) -> AgentEvent {
         turn,
         interrupted: true,
         thread: None,
+        point: None,
     }
 }
 

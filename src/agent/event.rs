@@ -145,6 +145,8 @@ pub enum AgentEvent {
         interrupted: bool,
         /// The thread that now holds `history` and this exchange, if the agent keeps it and can continue it.
         thread: Option<String>,
+        /// The agent's id of the place after this exchange, where it can fork the thread there later.
+        point: Option<String>,
     },
     /// The turn ended without a complete answer.
     Failed {

@@ -64,7 +64,9 @@ pub use failure::{AgentFailure, FailureKind};
 pub use input::InputPart;
 pub use question::{AgentQuestion, Decision, FormField, QuestionAnswer, QuestionOption, Subject};
 pub use settings::{Approvals, Effort, McpServer, Sandbox, ThreadMode, TurnSettings, WebSearchUse};
-pub use turn::{AgentReply, Cost, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
+pub use turn::{
+    AgentReply, Cost, Exchange, ThreadPoint, ToolCall, ToolSpec, TurnId, TurnRequest, Usage,
+};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
 pub trait Agent: Send {

@@ -175,6 +175,7 @@ impl Agent for ScriptedAgent {
                 turn,
                 interrupted: false,
                 thread: None,
+                point: None,
             }]
         };
         let index = usize::try_from(self.turns).unwrap_or(usize::MAX);
@@ -248,6 +249,7 @@ impl Agent for ScriptedAgent {
                 turn,
                 interrupted: true,
                 thread: None,
+                point: None,
             });
         }
     }
@@ -301,6 +303,7 @@ mod tests {
             turn,
             interrupted,
             thread: None,
+            point: None,
         }
     }
 

@@ -31,8 +31,20 @@ pub struct TurnRequest {
     /// The agent's id of a thread that holds exactly `instructions`, `tools` and `history`, if the record knows
     /// one. `None`, or a thread that is gone: a new one is seeded from this request.
     pub thread: Option<String>,
+    /// A place in another thread up to which that thread holds exactly this. An agent that can fork threads continues
+    /// a fork, so that the model's cache is kept; else, or when the thread is gone, a new one is seeded.
+    pub fork: Option<ThreadPoint>,
     /// JSON schema the answer must fit, for this turn only.
     pub schema: Option<Value>,
+}
+
+/// A place in a thread: after one of its turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadPoint {
+    /// The agent's id of the thread.
+    pub thread: String,
+    /// The agent's id of the place; `None`: the end of the thread.
+    pub point: Option<String>,
 }
 
 /// An earlier prompt and its answer, as the model sees them.
@@ -196,6 +208,7 @@ pub(crate) mod tests {
                 start_timeout: None,
             },
             thread: None,
+            fork: None,
             schema: None,
         }
     }

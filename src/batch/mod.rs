@@ -19,14 +19,15 @@ use std::io::Read;
 use std::time::Duration;
 
 use crate::display::{Display, Pictures, RunRenderer, copy_to_clipboard, follow, theme_rows};
-use crate::input::{Mode, has_prompt_dot};
+use crate::input::{Input, Mode, classify, has_prompt_dot};
 use crate::markdown::{Appearance, Theme};
 use crate::output::traceback::CellError;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
 use crate::session::{
     AfterEvent, CellEvent, EditorRequest, EndEvent, LoadRequest, NO_SHELL, NextEvent, PICK_USAGE,
-    Run, SessionEvent, SessionHandle, Submission, TurnOutcome, no_terminal_message,
+    Run, SessionEvent, SessionHandle, Submission, TurnOutcome, next_replaces_message,
+    no_terminal_message,
 };
 use crate::text::report::Report;
 pub use ask::ask;
@@ -74,7 +75,7 @@ pub fn run(
     let heard = signals::listen(session.clone())?;
     let wishes = session.editor_requests();
     let mut first_failure = 0;
-    let mut toggled = false;
+    let (mut toggled, mut replaces) = (false, None);
     if options.set_up {
         let ended = show(session, &session.run_startup(), None, None, options)?;
         heard.leave_it_to_the_signal();
@@ -100,6 +101,10 @@ pub fn run(
                 Mode::Prompts => Mode::Cells,
                 Mode::Cells | Mode::Shell => Mode::Prompts,
             };
+        }
+        let replaced = replaces.take();
+        if matches!(classify(&input.text, input.mode), Input::Prompt(_)) {
+            input.replaces = input.replaces.or(replaced);
         }
         if let Some(kept) = kept.as_deref_mut() {
             kept.began(number);
@@ -157,6 +162,10 @@ pub fn run(
                 EditorRequest::LogIn(program) => options
                     .screen
                     .print_notice(&no_terminal_message(&program))?,
+                EditorRequest::EditPrompt { line, .. } => {
+                    options.screen.print_notice(&next_replaces_message(line))?;
+                    replaces = Some(line);
+                }
                 // Without a user there is no picker.
                 EditorRequest::PickSession(_) => options.screen.print_notice(PICK_USAGE)?,
             }

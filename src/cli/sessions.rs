@@ -44,6 +44,7 @@ pub(super) fn run(
                     "id": row.id, "start": row.start, "end": row.end, "commands": row.commands,
                     "name": row.name, "cwd": row.cwd, "last_prompt": row.last_prompt,
                     "last_input": row.last_input, "once": row.once,
+                    "parent": row.fork.map(|fork| fork.parent), "forked_at": row.fork.map(|fork| fork.before),
                 })
             })
             .collect();

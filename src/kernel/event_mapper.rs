@@ -171,10 +171,11 @@ impl<'a> EventMapper<'a> {
         self.out.push(Out::Display(DisplayData::new(bundle)));
     }
 
-    /// Offers text that code has set as the next input. A refused prompt or command is still in its cell, and is
-    /// not offered again.
+    /// Offers text that code or a command has set as the next input. A refused prompt or command is still in its cell,
+    /// and is not offered again.
     fn offer_from_code(&mut self, text: String, replaces: bool) {
-        if self.kind == Some(RunKind::Cell) && self.result.failure.is_none() {
+        let offers = matches!(self.kind, Some(RunKind::Cell | RunKind::Command));
+        if offers && self.result.failure.is_none() {
             self.offer(text, replaces);
         }
     }
@@ -674,6 +675,8 @@ mod tests {
         };
         let refill = || SessionEvent::from(AfterEvent::Refill("a".into()));
         assert_eq!(cell(vec![refill()]), [offer]);
+        let command = put_out(vec![input(RunKind::Command), refill()], None);
+        assert_eq!(command[2..], [offer]);
         assert_eq!(
             cell(vec![raised("E"), refill()]),
             [r#"error ["E: v"]"#, r#"fails "E""#]

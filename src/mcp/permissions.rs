@@ -42,6 +42,7 @@ impl Permission {
             QuestionSubject::Cells(_)
             | QuestionSubject::ProjectFiles { .. }
             | QuestionSubject::StepBack { .. }
+            | QuestionSubject::Replacement(_)
             | QuestionSubject::Pictures(_)
             | QuestionSubject::Variables(_) => Permission::Cells,
             QuestionSubject::Agent(_) => Permission::Files,

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::Submission;
-use crate::commands::{self, turns, undo};
+use crate::commands::{self, replace, turns};
 use crate::effect::{Effect, Event, RecordWrite, To};
 use crate::events::{AfterEvent, Notice, RunKind};
 use crate::external_calls;
@@ -70,21 +70,25 @@ pub(super) fn continue_idle(step: &mut Step<'_>) {
     step.raise(Event::Advance);
 }
 
-/// Begins an input. Where it replaces exchanges that have run cells, asks the user first whether the interpreter steps
-/// back over those.
-fn begin(step: &mut Step<'_>, submission: Submission, out: &RunSender) {
-    let ran_for = &step.state.step_log.ran_for;
-    let from = submission.replaces;
-    let Some(from) = from.filter(|from| ran_for.values().any(|line| line >= from)) else {
+/// Begins an input. Where it replaces more than an exchange of words, the user is asked first.
+fn begin(step: &mut Step<'_>, mut submission: Submission, out: &RunSender) {
+    let is_prompt = matches!(
+        classify(&submission.text, submission.mode),
+        Input::Prompt(prompt) if !prompt.repeats()
+    );
+    if submission.counts && !submission.silent {
+        let replaced = step.state.replaced_next.take();
+        submission.replaces = submission.replaces.or(replaced.filter(|_| is_prompt));
+    }
+    let Some(from) = submission.replaces else {
         return begin_now(step, submission, out);
     };
-    let ran_for = ran_for.clone();
     // After an interrupt at the question, Up finds the text.
     if let Input::Prompt(prompt) = classify(&submission.text, submission.mode) {
         let recalled = RecordWrite::Recall(prompt_source(&prompt.text));
         step.push(Effect::Record(recalled));
     }
-    let replaced = undo::replace(step.ctx.record.clone(), from, submission, ran_for);
+    let replaced = replace::plan(step.ctx.record.clone(), from, submission);
     step.wait(out, replaced);
 }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
 use crate::agent::LoginProgram;
-use crate::events::{Notice, SessionEvent, TextEvent};
+use crate::events::{AfterEvent, Notice, SessionEvent, TextEvent};
 use crate::markdown::Theme;
 use crate::run::RunSender;
 
@@ -15,6 +15,13 @@ pub enum EditorRequest {
     /// Let the user pick the session to continue.
     PickSession(SessionPick),
     TogglePrompts,
+    /// Let the user edit this prompt; a prompt that is sent from there replaces it and what came after it.
+    EditPrompt {
+        /// In number of the prompt.
+        line: u32,
+        /// With its dot.
+        text: String,
+    },
     /// Put this text into the clipboard.
     Copy {
         /// The name of the text in the confirmation.
@@ -58,15 +65,22 @@ impl EditorRequestSender {
         EditorRequests(receiver)
     }
 
-    /// Sends a request; without an editor, `out` gets the message about the alternative.
-    pub(super) fn request(&self, wish: EditorRequest, out: &RunSender) {
+    /// Sends a request; without an editor, `out` gets the message about the alternative, and the In number of a prompt
+    /// to be edited is returned.
+    pub(super) fn request(&self, wish: EditorRequest, out: &RunSender) -> Option<u32> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let unheard = match &*held {
             Some(editor) => editor.send(wish).err().map(|unsent| unsent.0),
             None => Some(wish),
         };
         let told = match unheard {
-            None => return,
+            None => return None,
+            Some(EditorRequest::EditPrompt { line, text }) => {
+                let message = next_replaces_message(line);
+                out.send(SessionEvent::Notice(Notice::note(message)));
+                out.send(SessionEvent::After(AfterEvent::Refill(text)));
+                return Some(line);
+            }
             Some(EditorRequest::PickSession(_)) => {
                 SessionEvent::Notice(Notice::warning(PICK_USAGE))
             }
@@ -89,6 +103,7 @@ impl EditorRequestSender {
             }
         };
         out.send(told);
+        None
     }
 }
 
@@ -97,6 +112,11 @@ pub const NO_SHELL: &str = "there is no shell mode here: a line that starts with
 pub fn no_terminal_message(program: &LoginProgram) -> String {
     let line = program.line();
     format!("there is no terminal here: run `{line}` in one; the next prompt uses the new login")
+}
+
+/// The message about a prompt to be edited where there is no line editor.
+pub fn next_replaces_message(line: u32) -> String {
+    format!("the next input, if it is a prompt, replaces In [{line}] and what came after it")
 }
 
 pub const PICK_USAGE: &str = "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)";

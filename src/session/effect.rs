@@ -31,8 +31,9 @@ use crate::prompt::PromptEvent;
 use crate::question::{QuestionSubject, Reply};
 use crate::record::{
     CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
-    SessionStart, SessionTail, SwitchedSession,
+    RecordedThreads, SessionStart, SessionTail, SwitchedSession,
 };
+use crate::replacement_plan::ReplacementRequest;
 use crate::replay::{Replay, ReplayPurpose};
 use crate::run::RunSender;
 use crate::runtime::{
@@ -231,13 +232,15 @@ pub(crate) enum Event {
     Answered(u64, Reply),
     /// The user answered an `input()`.
     InputAnswered(u64, InputReply),
+    /// The next input, if it is a prompt, replaces the prompt with this In number and what came after it.
+    NextReplaces(u32),
     RestartWanted,
     KillWanted(RuntimeRole),
     OnBackground(Background),
     /// Report which names of the record's cells the interpreter lacks.
     NamesWanted,
     /// The record is open, or cannot be.
-    Started(Result<SessionStart, Report>, Option<RecordedThread>),
+    Started(Result<SessionStart, Report>, RecordedThreads),
     SkillsFound(Box<Skills>),
     /// The time has come that a machine waits for.
     DeadlineReached,
@@ -324,6 +327,16 @@ pub(crate) enum Found {
     },
     /// Begins a prompt that replaces earlier entries.
     Input(Box<Submission>),
+    /// A prompt replaces earlier entries, or the session is forked before them: finds out how far the interpreter steps
+    /// back.
+    Replacement(ReplacementRequest),
+    /// As `Replacement`, once that is known: asks the user.
+    ReplacementReady(ReplacementRequest),
+    /// Goes on in a new session that holds the entries before this number, with this text in the editor.
+    Fork {
+        before: u32,
+        text: Option<String>,
+    },
     /// Lists the skills; the dialog tells which the conversation holds.
     Skills(Box<Dialog>),
     /// Puts a written setting into force, if that is possible before the next start.

@@ -121,7 +121,11 @@ impl SessionIo {
         match effect {
             Effect::Raise(event) => queue.raise(event),
             Effect::Emit(To::Run(out), event) => out.send(event),
-            Effect::RequestEditor(To::Run(out), wish) => self.shared.editor.request(wish, &out),
+            Effect::RequestEditor(To::Run(out), wish) => {
+                if let Some(line) = self.shared.editor.request(wish, &out) {
+                    queue.raise(Event::NextReplaces(line));
+                }
+            }
             Effect::Record(write) => self.write(write),
             Effect::SaveOutputs(To::Run(out)) => self.outputs.save(&out),
             Effect::LogExchange {

@@ -57,6 +57,8 @@ mod query;
 mod question;
 mod queue;
 pub mod record;
+mod replacement;
+mod replacement_plan;
 mod replay;
 mod replay_summary;
 mod resume;
@@ -93,7 +95,8 @@ pub use attachments::read_attachments;
 pub use commands::listing;
 pub use deps::StartupFiles;
 pub use editor::{
-    EditorRequest, EditorRequests, NO_SHELL, PICK_USAGE, SessionPick, no_terminal_message,
+    EditorRequest, EditorRequests, NO_SHELL, PICK_USAGE, SessionPick, next_replaces_message,
+    no_terminal_message,
 };
 pub use event_loop::start;
 pub use events::{
@@ -111,6 +114,7 @@ pub use peers::{
     ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
 };
 pub use question::{ProposedCell, Question, QuestionChoice, QuestionSubject, Reply, SteppedCell};
+pub use replacement::{InterpreterStep, LeavingEntry, Replacement, ReplacementPurpose};
 pub use replay::{Replay, ReplayStep};
 pub use replay_summary::{ReplayStop, ReplaySummary};
 pub use run::{NextEvent, Run, RunWaker};

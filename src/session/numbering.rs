@@ -66,8 +66,13 @@ impl Numbering {
 
     /// Continues with the numbers of another session in the record.
     pub(super) fn on_change(&mut self, start: SessionStart) {
-        self.next = start.next_line;
+        self.on_fork(start);
         self.mark_interpreter_lost();
+    }
+
+    /// Continues with the numbers of a fork of this session, whose cells ran where those of this one did.
+    pub(super) fn on_fork(&mut self, start: SessionStart) {
+        self.next = start.next_line;
         self.recorded = true;
         self.start = StartState::Known(Ok(start));
         self.show();
@@ -138,6 +143,15 @@ impl Numbering {
     pub(super) fn resumable(&self) -> Option<i64> {
         let start = self.start()?.as_ref().ok()?;
         (start.recorded && self.recorded).then_some(start.number)
+    }
+}
+
+/// Names cells: `In [3]`, `In [3] and In [4]`, `In [3] to In [9]`.
+pub(super) fn in_words(lines: impl Iterator<Item = u32>) -> String {
+    let names: Vec<String> = lines.map(|line| format!("In [{line}]")).collect();
+    match names.as_slice() {
+        [first, _, .., last] => format!("{first} to {last}"),
+        names => names.join(" and "),
     }
 }
 

@@ -104,6 +104,11 @@ impl Outputs {
         }
     }
 
+    /// Copies the texts that are in files to those of another session, which has none yet. Blocks.
+    pub(super) fn copy_to(&self, session: i64) -> std::io::Result<()> {
+        self.artifacts.copy_to(session)
+    }
+
     pub(super) fn record(&self) -> &Path {
         &self.places.record
     }

@@ -4,6 +4,7 @@
 //! and without markup. Every question is answered once or reported as over.
 
 use crate::agent::{Decision, QuestionAnswer, QuestionOption, Subject};
+use crate::replacement::Replacement;
 use crate::runtime::SavedVariables;
 
 /// A question, open until it is answered or over.
@@ -52,6 +53,8 @@ pub enum QuestionSubject {
         /// The cells from the exchange's first one up to now.
         over: Vec<SteppedCell>,
     },
+    /// A prompt takes the place of an earlier one, or a session is forked before it.
+    Replacement(Replacement),
     /// Variables were kept when the session ended and can be restored.
     Variables(SavedVariables),
     /// A prompt consists of pictures alone and none can be sent; the reasons, a line each.
@@ -92,6 +95,8 @@ pub enum QuestionChoice {
     Once,
     /// Undecided: show first what it would do, then ask again.
     Try,
+    /// Yes, to the conversation alone: the interpreter stays.
+    Conversation,
     /// Yes, also to similar requests for the rest of the session.
     Session,
     /// Yes, remembered on this machine.
@@ -183,6 +188,12 @@ impl Question {
             | QuestionSubject::Pictures(_) => {
                 vec![QuestionChoice::Once, QuestionChoice::No]
             }
+            QuestionSubject::Replacement(plan) if plan.steps_to().is_some() => vec![
+                QuestionChoice::Once,
+                QuestionChoice::Conversation,
+                QuestionChoice::No,
+            ],
+            QuestionSubject::Replacement(_) => vec![QuestionChoice::Once, QuestionChoice::No],
             QuestionSubject::SkillCode { .. } => vec![
                 QuestionChoice::Remember,
                 QuestionChoice::No,
@@ -230,7 +241,7 @@ impl Reply {
             })
         };
         match self {
-            Reply::Chosen(QuestionChoice::Once) => of(&[AllowOnce]),
+            Reply::Chosen(QuestionChoice::Once | QuestionChoice::Conversation) => of(&[AllowOnce]),
             Reply::Chosen(QuestionChoice::Session | QuestionChoice::Remember) => {
                 of(&[AllowAlways, AllowOnce])
             }

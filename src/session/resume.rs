@@ -12,12 +12,12 @@ use crate::LastExchange;
 use crate::config::{AgentChoice, Choices};
 use crate::dialog::Dialog;
 use crate::effect::{Effect, Found, emit};
-use crate::events::{Notice, TextEvent, report_notice};
+use crate::events::{AfterEvent, Notice, TextEvent, report_notice};
 use crate::magics::ReplayRequest;
 use crate::output::mime::MimeBundle;
 use crate::outputs::Outputs;
 use crate::peers::MissingAgent;
-use crate::record::{RecordHandle, RecordedCell, RecordedThread, SessionStart, SessionTail};
+use crate::record::{RecordHandle, RecordedCell, RecordedThreads, SessionStart, SessionTail};
 use crate::replay::{self, Replay, ReplayPurpose, ReplayStep};
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::text::escape::visible;
@@ -43,16 +43,14 @@ struct CellSelection {
     stepped_over: Vec<u32>,
 }
 
-/// Returns the session's start in the record, and the agent's thread of a resumed one.
-pub(super) async fn began(
-    record: RecordHandle,
-) -> (Result<SessionStart, Report>, Option<RecordedThread>) {
+/// Returns the session's start in the record, and the agent's threads of a resumed one.
+pub(super) async fn began(record: RecordHandle) -> (Result<SessionStart, Report>, RecordedThreads) {
     let start = record.session().await;
-    let thread = match &start {
-        Ok(start) if start.resumed => record.recorded_thread().await,
-        _ => None,
+    let threads = match &start {
+        Ok(start) if start.resumed => record.recorded_threads().await,
+        _ => RecordedThreads::default(),
     };
-    (start, thread)
+    (start, threads)
 }
 
 /// Returns the end of the session as it was before this process.
@@ -201,6 +199,38 @@ pub(super) async fn begin_session(
     let said = TextEvent::Text(format!("Session {own}{called} begins here{back}."));
     let found = Found::Session(Box::new((taken, None)));
     vec![Effect::show(said), Effect::found(found)]
+}
+
+/// Goes on in a session that holds copies of the entries of this one before the In number `before`, with `text` in the
+/// editor.
+pub(super) async fn fork_session(
+    record: RecordHandle,
+    outputs: Outputs,
+    before: u32,
+    text: Option<String>,
+) -> Vec<Effect> {
+    let left = record.session().await.map_or(0, |start| start.number);
+    let waiting = outputs.clone();
+    // Outputs that cannot be written are lost.
+    let _ = tokio::task::spawn_blocking(move || waiting.write_waiting()).await;
+    let taken = match record.switch_to_fork(before).await {
+        Ok(taken) => taken,
+        Err(report) => return emit(report_notice(&report)),
+    };
+    let own = taken.start.number;
+    // Outputs that cannot be copied are lost to the fork.
+    let _ = tokio::task::spawn_blocking(move || outputs.copy_to(own)).await;
+    let said = TextEvent::Text(format!(
+        "Session {own} is a fork of session {left}, with what came before In [{before}]; `%ipycodex resume {left}` \
+         goes back."
+    ));
+    let found = Found::Session(Box::new((taken, None)));
+    let mut effects = vec![Effect::show(said), Effect::found(found)];
+    effects.extend(
+        text.into_iter()
+            .flat_map(|text| emit(AfterEvent::Refill(text))),
+    );
+    effects
 }
 
 /// Selects the cells in `lines` (when empty, those before `gone_before`). A cell that did not end well is left out

@@ -1,7 +1,7 @@
 //! Routes each event to the machine that owns it, or to the function that joins machines for it.
 
 use crate::approvals::{ApprovalEvent, ApprovalRequester};
-use crate::commands::{self, undo};
+use crate::commands::{self, replace, undo};
 use crate::context::StepContext;
 use crate::dispatch;
 use crate::effect::{CodeStarter, Effect, Event, Found, To};
@@ -15,7 +15,7 @@ use crate::markdown::Background;
 use crate::prompt::PromptEvent;
 use crate::prompt_events;
 use crate::question::{QuestionChoice, Reply};
-use crate::record::{RecordedThread, SessionStart};
+use crate::record::{RecordedThreads, SessionStart};
 use crate::replay::{Replay, ReplayPurpose, ReplayRun};
 use crate::run::RunSender;
 use crate::runtime_events;
@@ -70,6 +70,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
         Event::Cell(role, event) => runtime_events::on_cell_event(step, role, event),
         Event::Submitted(CodeStarter::Job(job), id) => step.state.scheduler.submitted(job, id),
         Event::Submitted(CodeStarter::Tool, id) => step.state.tool_runner.submitted(id),
+        Event::NextReplaces(line) => step.state.replaced_next = Some(line),
         Event::RestartWanted => step.push(Effect::RestartRuntime(To::Job)),
         Event::KillWanted(role) => step.push(Effect::Kill {
             role,
@@ -136,7 +137,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.extend(next);
         }
 
-        Event::Started(start, thread) => on_started(step, start, thread),
+        Event::Started(start, threads) => on_started(step, start, threads),
         Event::SkillsFound(skills) => on_skills_found(step, *skills),
         Event::OnBackground(background) => on_background(step, background),
         Event::RestoreVariables(out) => startup::restore_variables(step, &out),
@@ -207,20 +208,17 @@ fn on_user_reply(step: &mut Step<'_>, requester: ApprovalRequester, reply: Reply
         }
         ApprovalRequester::Startup => startup::on_project_answer(step, &reply),
         ApprovalRequester::Undo(request) => undo::on_step_back_answer(step, request, &reply),
+        ApprovalRequester::Replacement(request) => replace::on_answer(step, request, &reply),
         ApprovalRequester::RestoreVariables(file) => {
             startup::on_restore_answer(step, file, &reply);
         }
     }
 }
 
-fn on_started(
-    step: &mut Step<'_>,
-    start: Result<SessionStart, Report>,
-    thread: Option<RecordedThread>,
-) {
+fn on_started(step: &mut Step<'_>, start: Result<SessionStart, Report>, threads: RecordedThreads) {
     step.state.numbering.on_start(start.clone());
     if start.as_ref().is_ok_and(|start| start.resumed) {
-        step.state.turns.set_recorded_thread(thread);
+        step.state.turns.set_recorded_threads(threads);
     }
     step.push(Effect::RecordOpened(start));
     step.raise(Event::Advance);
@@ -257,6 +255,9 @@ fn on_found(step: &mut Step<'_>, found: Found, out: &RunSender) {
         Found::Undo(request) => undo::undo(step, request, out),
         Found::StepBackPossible(request) => undo::offer_step_back(step, request, out),
         Found::Resend { line, text } => jobs::resend(step, line, text, out),
+        Found::Replacement(request) => replace::find_step(step, request, out),
+        Found::ReplacementReady(request) => replace::offer(step, request, out),
+        Found::Fork { before, text } => replace::go_on_in_fork(step, before, text, out),
         Found::Input(submission) => dispatch::begin_now(step, *submission, out),
         Found::Cell(start) => jobs::run_cell(step, *start, out),
         Found::Replay {

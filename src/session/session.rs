@@ -67,6 +67,7 @@ impl Session {
             external_calls: ExternalCalls::default(),
             approvals: ApprovalQueue::default(),
             step_log: StepLog::default(),
+            replaced_next: None,
             skill_registry,
             startup: parts.startup_files,
             choices: parts.choices,

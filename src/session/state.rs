@@ -31,6 +31,8 @@ pub(super) struct SessionState {
     pub(super) external_calls: ExternalCalls,
     pub(super) approvals: ApprovalQueue,
     pub(super) step_log: StepLog,
+    /// In number of the prompt that the next input replaces, if that is a prompt, where no editor knows it.
+    pub(super) replaced_next: Option<u32>,
     pub(super) skill_registry: SkillRegistry,
     /// Until they have run.
     pub(super) startup: StartupFiles,

@@ -3,15 +3,15 @@
 //! A cancelled turn is over for the user at once; the agent may still be finishing it, and the next turn waits for
 //! that.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::agent::{AgentCapabilities, ToolRoute, TurnId};
+use crate::agent::{AgentCapabilities, ThreadPoint, ToolRoute, TurnId};
 use crate::agent_profile::AgentProfile;
 use crate::config::Choices;
 use crate::deps::SessionDeps;
 use crate::prompt::RequestContext;
-use crate::record::RecordedThread;
+use crate::record::{RecordedThread, RecordedThreads};
 use crate::runtimes::RuntimePeer;
 use crate::tools::{SkillRegistry, ToolOffer};
 
@@ -19,6 +19,8 @@ pub(super) struct Turns {
     instructions: String,
     tool_instructions: String,
     thread: Option<RecordedThread>,
+    /// Places in threads, by the digest of what they hold.
+    points: HashMap<String, ThreadPoint>,
     /// The thread was recorded by another process.
     thread_is_older: bool,
     /// What the user was warned of that this agent lacks; each is said once.
@@ -35,6 +37,7 @@ impl Turns {
             instructions,
             tool_instructions: String::new(),
             thread: None,
+            points: HashMap::new(),
             thread_is_older: false,
             warned: HashSet::new(),
             profile: AgentProfile::default(),
@@ -60,14 +63,17 @@ impl Turns {
         &self.tool_instructions
     }
 
-    /// Sets the thread that an earlier process recorded: its id and digest.
-    pub(super) fn set_recorded_thread(&mut self, thread: Option<RecordedThread>) {
-        self.thread = thread;
+    /// Sets the threads of a session that goes on, as they were recorded.
+    pub(super) fn set_recorded_threads(&mut self, threads: RecordedThreads) {
+        self.thread = threads.current;
         self.thread_is_older = true;
+        self.points = threads.points.into_iter().map(place).collect();
     }
 
     /// Sets the thread of the exchange that has just ended.
     pub(super) fn set_thread(&mut self, thread: Option<RecordedThread>) {
+        let known = thread.iter().filter(|thread| thread.point.is_some());
+        self.points.extend(known.cloned().map(place));
         self.thread = thread;
         self.thread_is_older = false;
     }
@@ -103,6 +109,7 @@ impl Turns {
             instructions: format!("{}{tool_instructions}", self.instructions),
             choices,
             cwd: cwd.to_owned(),
+            points: &self.points,
             thread: thread.filter(|_| able.resumes_threads || !self.thread_is_older),
             warned: &mut self.warned,
             commands: commands.unwrap_or_default(),
@@ -113,4 +120,9 @@ impl Turns {
             agent: able,
         }
     }
+}
+
+fn place(thread: RecordedThread) -> (String, ThreadPoint) {
+    let RecordedThread { id, digest, point } = thread;
+    (digest, ThreadPoint { thread: id, point })
 }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::Submission;
+use crate::numbering::in_words;
 use crate::question::SteppedCell;
-use crate::runtime::{CellStep, CheckpointRequest};
+use crate::runtime::{CellStep, CheckpointRequest, Checkpoints};
 
 /// The cells and sessions that steps of the interpreter refer to.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub(super) struct StepLog {
 #[derive(Debug, Clone)]
 pub(super) struct InterpreterSessions {
     numbers: Vec<i64>,
+    /// Where each was forked from another one: the index of that one, and the In number below which they share cells.
+    origins: BTreeMap<u32, (u32, u32)>,
     here: u32,
 }
 
@@ -38,7 +40,7 @@ impl StepLog {
     /// Makes another session current; returns its index.
     pub(super) fn change(&mut self, left: i64, begun: i64) -> u32 {
         self.ran_for.clear();
-        let InterpreterSessions { numbers, here } = &mut self.sessions;
+        let InterpreterSessions { numbers, here, .. } = &mut self.sessions;
         numbers[*here as usize] = left;
         let known = numbers.iter().position(|number| *number == begun);
         let place = known.unwrap_or_else(|| {
@@ -48,12 +50,24 @@ impl StepLog {
         *here = place as u32;
         *here
     }
+
+    /// Makes a session current that was forked from the current one: both share the cells below `before`.
+    pub(super) fn fork(&mut self, left: i64, begun: i64, before: u32) -> u32 {
+        let shared = self.ran_for.clone();
+        let parent = self.sessions.here;
+        let here = self.change(left, begun);
+        self.sessions.origins.insert(here, (parent, before));
+        let shared = shared.into_iter().filter(|(line, _)| *line < before);
+        self.ran_for.extend(shared);
+        here
+    }
 }
 
 impl Default for InterpreterSessions {
     fn default() -> Self {
         InterpreterSessions {
             numbers: vec![0],
+            origins: BTreeMap::new(),
             here: 0,
         }
     }
@@ -62,13 +76,42 @@ impl Default for InterpreterSessions {
 impl InterpreterSessions {
     /// Returns the request to step back before this cell of the current session.
     pub(super) fn back(&self, to: Option<u32>) -> CheckpointRequest {
-        let session = self.here;
+        let session = to.map_or(self.here, |line| self.ran(line));
         CheckpointRequest::Back { to, session }
     }
 
-    /// Returns true when the current session has run this cell.
+    /// Returns the index of the session that ran this cell of the current one: itself, or one that it was forked from.
+    fn ran(&self, line: u32) -> u32 {
+        let mut session = self.here;
+        while let Some((parent, before)) = self.origins.get(&session)
+            && line < *before
+        {
+            session = *parent;
+        }
+        session
+    }
+
+    /// Returns true when this is a cell of the current session.
     pub(super) fn is_here(&self, step: &CellStep) -> bool {
-        step.session == self.here
+        step.session == self.ran(step.number)
+    }
+
+    /// Returns true when there is a checkpoint before this cell of the current session.
+    pub(super) fn has_checkpoint(&self, there: &Checkpoints, before: u32) -> bool {
+        let mut rows = there.rows.iter().map(|row| &row.before);
+        rows.any(|step| step.number == before && self.is_here(step))
+    }
+
+    /// Returns why there is no checkpoint before this cell of the current session.
+    pub(super) fn why_no_checkpoint(&self, there: &Checkpoints, before: u32) -> String {
+        let is_it = |step: &CellStep| step.number == before && self.is_here(step);
+        let mut missing = there.missing.iter();
+        let why = match missing.find(|none| is_it(&none.before)) {
+            _ if there.most == 0 => "none are kept (`%ipycodex checkpoints 10` keeps ten)",
+            Some(none) => &none.why,
+            None => "it is no longer kept",
+        };
+        format!("there is no checkpoint before In [{before}]: {why}")
     }
 
     pub(super) fn name(&self, step: &CellStep) -> String {
@@ -106,13 +149,11 @@ pub(super) struct UndoRequest {
 }
 
 /// The input that replaces an undone exchange.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UndoFollowUp {
     Nothing,
     /// Its own prompt.
     Resend,
-    /// This prompt, which replaces the exchange and all that came after.
-    Begin(Box<Submission>),
 }
 
 impl UndoRequest {
@@ -132,14 +173,6 @@ impl UndoRequest {
     pub(super) fn ran(&self) -> String {
         let own = self.over.iter().filter(|cell| cell.own);
         in_words(own.map(|cell| cell.line))
-    }
-}
-
-pub(super) fn in_words(lines: impl Iterator<Item = u32>) -> String {
-    let names: Vec<String> = lines.map(|line| format!("In [{line}]")).collect();
-    match names.as_slice() {
-        [first, _, .., last] => format!("{first} to {last}"),
-        names => names.join(" and "),
     }
 }
 
@@ -168,6 +201,20 @@ mod tests {
         };
         let parted = steps.sessions.parted(&over);
         assert_eq!(parted, expected(&[2, 3], &[(8, &[1])]));
+        // A fork of 7 before In[3] holds In[1] and In[2] of it.
+        let mut forked = StepLog::default();
+        forked.change(7, 8);
+        forked.change(8, 7);
+        assert_eq!(forked.fork(7, 9, 3), 2);
+        let parted = forked.sessions.parted(&over);
+        let others: &[(i64, &[u32])] = &[(7, &[3]), (8, &[1])];
+        assert_eq!(parted, expected(&[2], others));
+        let back = |to| forked.sessions.back(Some(to));
+        let session = |session, to| CheckpointRequest::Back {
+            to: Some(to),
+            session,
+        };
+        assert_eq!([back(2), back(3)], [session(0, 2), session(2, 3)]);
         assert_eq!(steps.change(7, 9), 2);
         let over = [&over[..], &[step(2, 1)]].concat();
         let parted = steps.sessions.parted(&over);

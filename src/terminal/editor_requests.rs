@@ -15,6 +15,16 @@ use crate::terminal::editor::Editor;
 use crate::terminal::picker::{self, PickerOutcome};
 use crate::text::report::Report;
 
+/// What is left to do for a request that was served.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ServedRequest {
+    Done,
+    /// The user picked this session.
+    Session(i64),
+    /// The editor begins with this text, which replaces the prompt with this In number.
+    Prompt(u32, String),
+}
+
 pub(super) struct EditorRequestHandler {
     pub(super) requests: EditorRequests,
     pub(super) screen: Screen,
@@ -28,13 +38,13 @@ impl EditorRequestHandler {
         self.requests.take()
     }
 
-    /// Serves a request; returns the session the user picked, if any. `theme` is that of answers.
+    /// Serves a request. `theme` is that of answers.
     pub(super) fn handle(
         &self,
         wish: EditorRequest,
         editor: &mut Editor,
         theme: Theme,
-    ) -> Result<Option<i64>, Report> {
+    ) -> Result<ServedRequest, Report> {
         match wish {
             EditorRequest::TogglePrompts => {
                 editor.toggle(Mode::Prompts);
@@ -60,9 +70,18 @@ impl EditorRequestHandler {
             EditorRequest::LogIn(program) => {
                 self.print(&format!("{}\n", editor.log_in(&program)))?
             }
-            EditorRequest::PickSession(among) => return self.pick(&among),
+            EditorRequest::EditPrompt { line, text } => {
+                if editor.mode() == Mode::Shell {
+                    editor.toggle(Mode::Shell);
+                }
+                return Ok(ServedRequest::Prompt(line, text));
+            }
+            EditorRequest::PickSession(among) => {
+                let picked = self.pick(&among)?;
+                return Ok(picked.map_or(ServedRequest::Done, ServedRequest::Session));
+            }
         }
-        Ok(None)
+        Ok(ServedRequest::Done)
     }
 
     fn print(&self, text: &str) -> Result<(), Report> {

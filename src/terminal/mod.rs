@@ -60,7 +60,7 @@ use crate::text::report::Report;
 use background_output::{BackgroundOutput, EditorPrinter};
 use complete::Sources;
 use editor::{Edited, Editor};
-use editor_requests::EditorRequestHandler;
+use editor_requests::{EditorRequestHandler, ServedRequest};
 use editor_waker::EditorWaker;
 use exit_confirmation::ExitConfirmation;
 use external_programs::ExternalPrograms;
@@ -261,6 +261,15 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     Ok(status)
 }
 
+/// A run that is over, for the loop to act on.
+struct RunEnd {
+    summary: RunSummary,
+    /// Bytes typed meanwhile that no program read.
+    typed: Vec<u8>,
+    /// A prompt to be edited: its In number and its text.
+    edits: Option<(u32, String)>,
+}
+
 struct Repl {
     interruptions: Interruptions,
     session: SessionHandle,
@@ -328,7 +337,11 @@ impl Repl {
                 Edited::Submitted(text, replaces) => {
                     // Only a prompt can replace a prompt.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
-                    let (summary, typed) = self.run(text, replaces)?;
+                    let RunEnd {
+                        summary,
+                        typed,
+                        edits,
+                    } = self.run(text, replaces)?;
                     self.editor.set_theme(self.run_view.appearance().theme);
                     if let Some(choices) = self.session.choices() {
                         self.editor.suggest_history(choices.history_hint);
@@ -344,15 +357,22 @@ impl Repl {
                         Some(_) => {}
                         None => self.exit_confirmation = ExitConfirmation::default(),
                     }
-                    if !summary.refill.is_empty() {
-                        replacing = replaces;
-                    }
+                    let refill = match edits {
+                        Some((line, text)) => {
+                            replacing = Some(line);
+                            text
+                        }
+                        None => {
+                            replacing = replaces.filter(|_| !summary.refill.is_empty());
+                            summary.refill
+                        }
+                    };
                     if let Some(folded) = summary.folded {
                         self.editor.set_folded(folded);
                     }
                     self.editor.type_ahead(&typed);
                     let queued = || self.editor.take_queue();
-                    begins_with = initial_text(summary.refill, summary.outcome, queued);
+                    begins_with = initial_text(refill, summary.outcome, queued);
                     self.screen.write_trusted(b"\n")?;
                     self.screen.flush()?;
                 }
@@ -396,13 +416,8 @@ impl Repl {
         Ok(ended)
     }
 
-    /// Runs one input to its end; returns the run's summary for the caller to act on, and the bytes typed meanwhile
-    /// that no program read.
-    fn run(
-        &mut self,
-        text: String,
-        replaces: Option<u32>,
-    ) -> Result<(RunSummary, Vec<u8>), Report> {
+    /// Runs one input to its end.
+    fn run(&mut self, text: String, replaces: Option<u32>) -> Result<RunEnd, Report> {
         self.interruptions.finish_startup(&mut self.run_view)?;
         // Calls that asked earlier come first.
         if self.interruptions.pending_calls.is_waiting() {
@@ -420,15 +435,24 @@ impl Repl {
         self.interruptions
             .wait_for_start(&run, &mut self.run_view, &self.editor)?;
         let (mut summary, mut typed) = self.run_view.show(&run)?;
+        let mut edits = None;
         while let Some(wish) = self.editor_requests.take() {
             let theme = self.run_view.appearance().theme;
-            if let Some(id) = self.editor_requests.handle(wish, &mut self.editor, theme)? {
-                let rest;
-                (summary, rest) = self.run(format!("%ipycodex resume {id}"), None)?;
-                typed.extend(rest);
+            match self.editor_requests.handle(wish, &mut self.editor, theme)? {
+                ServedRequest::Done => {}
+                ServedRequest::Session(id) => {
+                    let resumed = self.run(format!("%ipycodex resume {id}"), None)?;
+                    summary = resumed.summary;
+                    typed.extend(resumed.typed);
+                }
+                ServedRequest::Prompt(line, text) => edits = Some((line, text)),
             }
         }
-        Ok((summary, typed))
+        Ok(RunEnd {
+            summary,
+            typed,
+            edits,
+        })
     }
 
     fn leave(&mut self) -> Result<(), Report> {

@@ -79,3 +79,31 @@ fn it_is_stopped_and_answers_the_next_prompt() {
     shell.shows("here again");
     shell.leave();
 }
+
+#[test]
+fn a_fork_of_the_session_is_a_fork_of_its_own() {
+    let endpoint = Endpoint::answering(|_, _| Reply::text("good *morning*"));
+    let Some(shell) = shell(&endpoint) else {
+        return;
+    };
+    shell.cell(1, ".hello");
+    shell.shows("good morning");
+    shell.at(2);
+    shell.pty.send_line("%ipycodex fork");
+    shell.shows("Session 2 is a fork of session 1");
+    shell.at(2);
+    for (number, prompt) in [(2, ".what now?"), (3, ".and then?")] {
+        shell.cell(number, prompt);
+        let told = endpoint.requests().into_iter().rev();
+        let told = told.map(|request| request["input"].to_string());
+        let told = told.filter(|input| input.contains(&prompt[1..]));
+        let seeded = told
+            .clone()
+            .filter(|input| input.contains("<conversation-history><turn>"));
+        assert_eq!(seeded.count(), 0, "it was seeded");
+        let native =
+            told.filter(|input| input.contains("hello") && input.contains("good *morning*"));
+        assert!(native.count() > 0, "{prompt}");
+    }
+    shell.leave();
+}

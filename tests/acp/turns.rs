@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipycodex::agent::{
     AgentEvent, AgentNotice, AgentReply, AgentUpdate, Decision, FailureKind, InputPart, Lookup,
-    LookupReply, McpServer, QuestionAnswer, Subject, ToolRoute, WorkStatus,
+    LookupReply, McpServer, QuestionAnswer, Subject, ThreadPoint, ToolRoute, WorkStatus,
 };
 
 use serde_json::json;
@@ -411,4 +411,43 @@ fn what_a_terminal_shows_before_its_call_is_told_with_it() {
         }
     });
     assert_eq!(shown, "out\ntty\n");
+}
+
+#[test]
+fn a_session_is_forked_at_its_end_where_the_agent_can() {
+    let at = |point: Option<&str>| {
+        Some(ThreadPoint {
+            thread: "s0".into(),
+            point: point.map(str::to_owned),
+        })
+    };
+    for (agent, fork, methods, is_fork) in [
+        ("forks", at(None), &["session/fork"][..], true),
+        ("forks", at(Some("a turn")), &["session/new"], false),
+        ("forks", None, &["session/new"], false),
+        (
+            "forks not",
+            at(None),
+            &["session/fork", "session/new"],
+            false,
+        ),
+        ("", at(None), &["session/new"], false),
+    ] {
+        let folder = folder();
+        let mut harness = Harness::new(scripted(agent, folder.path()));
+        let mut asked = request("hello", folder.path());
+        asked.history = vec![exchange("earlier?", "a")];
+        asked.fork = fork;
+        let events = harness.run(asked);
+        assert_eq!(events.thread() == "fork of s0", is_fork, "{agent}");
+        let sent = sent(folder.path());
+        let opened = sent.iter().filter_map(|message| message["method"].as_str());
+        let opened = opened.filter(|method| ["session/new", "session/fork"].contains(method));
+        assert_eq!(opened.collect::<Vec<_>>(), methods, "{agent}");
+        let prompt = sent
+            .iter()
+            .find(|message| message["method"] == "session/prompt");
+        let told = prompt.unwrap().to_string().contains("earlier?");
+        assert_eq!(told, !is_fork, "a fork holds the conversation");
+    }
 }

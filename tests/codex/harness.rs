@@ -44,6 +44,8 @@ pub(crate) struct TurnEvents {
     pub(crate) work: Vec<Activity>,
     pub(crate) usage: Option<Usage>,
     pub(crate) sent: usize,
+    /// The place in the thread after the turn.
+    pub(crate) point: Option<String>,
     pub(crate) end: Option<Result<(bool, Option<String>), AgentFailure>>,
 }
 
@@ -110,8 +112,12 @@ impl TurnEvents {
             AgentEvent::Finished {
                 interrupted,
                 thread,
+                point,
                 ..
-            } => self.end = Some(Ok((interrupted, thread))),
+            } => {
+                self.point = point;
+                self.end = Some(Ok((interrupted, thread)));
+            }
             AgentEvent::Failed { failure, .. } => self.end = Some(Err(failure)),
         }
     }
@@ -237,6 +243,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
             start_timeout: None,
         },
         thread: None,
+        fork: None,
         schema: None,
     }
 }

@@ -1,11 +1,12 @@
 //! The real app-server and its threads: going on, seeding, resuming, one thread a prompt.
 
-use ipycodex::agent::ThreadMode;
+use ipycodex::agent::{ThreadMode, ThreadPoint};
+use serde_json::{Value, json};
 
 use super::app_server::{real, tool_names};
 use super::harness::exchange;
 use crate::support::responses::reply::Event;
-use crate::support::responses::{Endpoint, Reply, conversation};
+use crate::support::responses::{Endpoint, Reply, conversation, tool_outputs};
 
 #[test]
 fn a_turn_streams_and_the_next_goes_on_in_its_thread() {
@@ -136,5 +137,96 @@ fn an_ephemeral_thread_gets_the_conversation_in_one_text() {
                  y>\nnow <b>?"
             ]
         );
+    }
+}
+
+/// All that the model sees before the last item. The ids of items are left out: that of Codex's own instructions is
+/// made of the thread's.
+pub(super) fn prefix(request: &Value) -> (Vec<Value>, [&Value; 2]) {
+    let items = request["input"].as_array().expect("items");
+    let mut items = items[..items.len() - 1].to_vec();
+    for item in items.iter_mut().filter_map(Value::as_object_mut) {
+        item.remove("id");
+    }
+    let rest = ["instructions", "tools"].map(|name| &request[name]);
+    (items, rest)
+}
+
+#[test]
+fn a_fork_after_a_turn_has_the_prefix_of_its_thread() {
+    for other_process in [false, true] {
+        // The call is part of the thread, and would not be of one that is seeded.
+        let call = Reply::calls(&[("c1", "weather", json!({"city": "Oslo"}))]);
+        let replies = [
+            vec![call],
+            ["a", "b", "c", "d", "e"].map(Reply::text).to_vec(),
+        ];
+        let replies = replies.concat();
+        let Some(real) = real("gpt-5.5", Endpoint::script(replies)) else {
+            return;
+        };
+        let mut harness = real.harness();
+        let (mut history, mut known): (Vec<_>, Vec<ThreadPoint>) = Default::default();
+        for (text, answer) in [("first?", "a"), ("second?", "b"), ("third?", "c")] {
+            let mut asked = real.request(text);
+            asked.history = history.clone();
+            asked.thread = known.last().map(|end| end.thread.clone());
+            let events = harness.run(asked);
+            let (thread, point) = (events.thread(), events.point);
+            known.push(ThreadPoint { thread, point });
+            history.push(exchange(text, answer));
+        }
+        if other_process {
+            harness = real.harness();
+        }
+        let mut asked = real.request("other?");
+        asked.history = history[..1].to_vec();
+        asked.fork = Some(known[0].clone());
+        let events = harness.run(asked);
+        assert_eq!(events.text(), "d");
+        let fork = events.thread();
+        assert_ne!(fork, known[0].thread);
+        let requests = real.endpoint.requests();
+        assert_eq!(prefix(&requests[4]), prefix(&requests[2]));
+        assert_eq!(tool_outputs(&requests[4]).len(), 1);
+        assert_eq!(
+            conversation(&requests[4]),
+            ["user: first?", "assistant: a", "user: other?"]
+        );
+        // The thread that was forked goes on as it was.
+        let mut asked = real.request("fourth?");
+        asked.history = history.clone();
+        asked.thread = Some(known[0].thread.clone());
+        harness.run(asked);
+        let last = real.endpoint.requests().pop().unwrap();
+        assert_eq!(conversation(&last).len(), 7, "{:?}", conversation(&last));
+    }
+}
+
+#[test]
+fn a_fork_that_cannot_be_is_a_new_thread_with_the_conversation() {
+    let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("b"); 2])) else {
+        return;
+    };
+    let mut harness = real.harness();
+    let thread = harness.run(real.request("first?")).thread();
+    for from in [
+        ThreadPoint {
+            thread: "0199a213-81c0-7800-8aa1-bbab2a035a53".into(),
+            point: None,
+        },
+        ThreadPoint {
+            thread,
+            point: Some("no turn".into()),
+        },
+    ] {
+        let mut asked = real.request("second?");
+        asked.history = vec![exchange("before?", "a")];
+        asked.fork = Some(from);
+        let events = harness.run(asked);
+        assert!(events.end.is_some_and(|end| end.is_ok()));
+        let last = real.endpoint.requests().pop().unwrap();
+        let expected = ["user: before?", "assistant: a", "user: second?"];
+        assert_eq!(conversation(&last), expected);
     }
 }

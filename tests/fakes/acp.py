@@ -310,6 +310,8 @@ def main():
                 params["protocolVersion"] = 2
             able = {"loadSession": True, "promptCapabilities": {"image": FAULT != "blind", "embeddedContext": True},
                     "sessionCapabilities": {"resume": {}, "list": {}, "close": {}}}
+            if FAULT in ("forks", "forks not"):
+                able["sessionCapabilities"]["fork"] = {}
             if FAULT == "bare":
                 able = {}
             if FAULT == "load only":
@@ -334,6 +336,12 @@ def main():
         elif method == "session/resume":
             state["servers"] = params["mcpServers"]
             state["session"] = params["sessionId"]
+        elif method == "session/fork":
+            if FAULT == "forks not":
+                say({"id": mine, "error": {"code": -32002, "message": "no such session"}})
+                continue
+            state["session"] = "fork of " + params["sessionId"]
+            result = {"sessionId": state["session"], "modes": MODES, "models": MODELS}
         elif method == "session/load":
             state["session"] = params["sessionId"]
             update("user_message_chunk", content={"type": "text", "text": "old"})

@@ -199,7 +199,7 @@ fn resumed(file: &Path, session: Option<i64>) {
     wait(record.saved());
     wait(record.turns());
     wait(record.sessions("/some/where".into(), true));
-    wait(record.recorded_thread());
+    wait(record.recorded_threads());
     for wanted in [
         InputsQuery::Last(5),
         InputsQuery::Range {

@@ -150,6 +150,20 @@ def questions():
         assert "Step the interpreter back" in told.asked[0]["prompt"], told.asked
         assert "Back before In [" in str(told.messages), told.messages
         assert k.run("a").of("execute_result")[0]["data"]["text/plain"] == "[1, 2]"
+        # A prompt is brought back: the next input replaces it, if that is a prompt and the user agrees.
+        time.sleep(1)
+        k.run(".run `a.append(4)`")
+        time.sleep(1)
+        for answer, found in (("n", "[1, 2, 4]"), ("y", "[1, 2, 5]")):
+            [payload] = k.run("%ipycodex edit").reply["payload"]
+            assert payload == {"source": "set_next_input", "text": ".run `a.append(4)`", "replace": False}, payload
+            told = k.run(".run `a.append(5)`", [answer])
+            assert "Send the prompt in their place" in told.asked[0]["prompt"], told.asked
+            assert "steps back to before In [" in str(told.messages), told.messages
+            assert k.run("a").of("execute_result")[0]["data"]["text/plain"] == found
+        k.run("%ipycodex edit")
+        told = k.run(".run `a.append(6)`", allow_stdin=False)
+        assert "the interpreter keeps what In [" in str(told.messages) and not told.asked, told.messages
         # A wait for an answer ends with an interrupt.
         request = k.send("input('never')")
         k.client.get_stdin_msg(timeout=LIMIT)
@@ -418,6 +432,9 @@ def conversations():
         context = said(".and what was that?") + said("%ipycodex history")
         assert "the talk of tables" in context and "the first talk of plots" not in context, context
         assert said("x") and k.run("x").of("execute_result")[0]["data"]["text/plain"] == "41"
+        assert "is a fork of session" in said("%ipycodex fork")
+        assert "the talk of tables" in said("%ipycodex history")
+        assert "└ before [" in said("%ipycodex sessions")
         told = k.run("%ipycodex resume nowhere")
         assert told.reply["status"] == "error" and "not found" in told.reply["evalue"], told.reply
 

@@ -95,6 +95,12 @@ fn a_recalled_prompt_takes_the_place_of_the_old_one() {
         .pty
         .at_line("In [4]: (replaces In [2] and after) .second question");
     pty.send_line(", better");
+    asker
+        .shell
+        .pty
+        .wait_for("? 1 exchange and 1 cell leave the conversation");
+    asker.shell.pty.wait_for("▸ n no, leave it");
+    pty.send("y");
     asker.shell.at(5);
     asker.shell.shows("three");
     let answers = asker.shell.answers(3);

@@ -326,6 +326,8 @@ pub(super) fn prompt_events(
         turn,
         interrupted,
         thread: current.state.session.filter(|_| kept && !interrupted),
+        // A session is forked at its end only.
+        point: None,
     });
     events
 }

@@ -168,7 +168,10 @@ impl Client for Acp {
                     Err(failure) => driver.give_up(failure),
                 }
             }
-            Purpose::New(turn) | Purpose::Resume(turn) | Purpose::Load(turn) => {
+            Purpose::New(turn)
+            | Purpose::Fork(turn)
+            | Purpose::Resume(turn)
+            | Purpose::Load(turn) => {
                 let current = driver.current.as_mut().filter(|it| it.turn == turn);
                 let (news, step) = sessions.opened(&name, purpose, outcome, current, initialized);
                 Self::emit_news(driver, news);
@@ -311,6 +314,7 @@ impl Acp {
                 turn,
                 interrupted: false,
                 thread: session.clone(),
+                point: None,
             };
             driver.end_turn();
             return driver.emit([opened]);

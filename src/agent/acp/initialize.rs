@@ -19,6 +19,8 @@ pub(super) struct InitializeResult {
     pub(super) resume: bool,
     pub(super) list: bool,
     pub(super) close: bool,
+    /// Forks a session at its end (`session/fork`, which the protocol does not call stable yet).
+    pub(super) fork: bool,
     pub(super) methods: Vec<LoginMethod>,
 }
 
@@ -54,6 +56,7 @@ impl InitializeResult {
             resume: session["resume"].is_object(),
             list: session["list"].is_object(),
             close: session["close"].is_object(),
+            fork: session["fork"].is_object(),
             methods: methods.collect(),
         })
     }

@@ -34,6 +34,7 @@ pub struct Program {
 pub(crate) enum Purpose {
     Initialize,
     New(TurnId),
+    Fork(TurnId),
     Resume(TurnId),
     Load(TurnId),
     /// Closes the session of the turn, which is then reopened.
@@ -54,7 +55,11 @@ impl agent_process::Purpose for Purpose {
     fn starts(self) -> bool {
         matches!(
             self,
-            Purpose::Initialize | Purpose::New(_) | Purpose::Resume(_) | Purpose::Load(_)
+            Purpose::Initialize
+                | Purpose::New(_)
+                | Purpose::Fork(_)
+                | Purpose::Resume(_)
+                | Purpose::Load(_)
         )
     }
 
@@ -71,6 +76,7 @@ impl agent_process::Purpose for Purpose {
         match self {
             Purpose::Initialize => "initialize",
             Purpose::New(_) => "session/new",
+            Purpose::Fork(_) => "session/fork",
             Purpose::Resume(_) => "session/resume",
             Purpose::Load(_) => "session/load",
             Purpose::Close(_) => "session/close",

@@ -1,4 +1,4 @@
-//! From a request to a session that takes its prompt: resumed, loaded or new, with the chosen model.
+//! From a request to a session that takes its prompt: resumed, loaded, forked or new, with the chosen model.
 //!
 //! Pure. In: the request, the responses of the agent. Out: the next step. A session that cannot be continued, for
 //! whatever reason, is replaced by a new one that is seeded with the conversation.
@@ -53,6 +53,12 @@ impl Sessions {
         let turn = current.turn;
         let known = current.request.thread.clone();
         let known = known.filter(|_| current.request.settings.threads == ThreadMode::Session);
+        let session = current.request.settings.threads == ThreadMode::Session;
+        let fork = current
+            .request
+            .fork
+            .as_ref()
+            .filter(|from| session && initialized.fork && from.point.is_none());
         let params = |id: &str| {
             let mut params = new_session_params(current);
             params["sessionId"] = json!(id);
@@ -74,7 +80,10 @@ impl Sessions {
             Some(id) if opens => Step::Fail(AgentFailure::refused(format!(
                 "the agent cannot continue the session `{id}`"
             ))),
-            _ => Step::ask(Purpose::New(turn), new_session_params(current)),
+            _ => match fork {
+                Some(from) => Step::ask(Purpose::Fork(turn), params(&from.thread)),
+                None => Step::ask(Purpose::New(turn), new_session_params(current)),
+            },
         }
     }
 
@@ -88,8 +97,9 @@ impl Sessions {
         initialized: &InitializeResult,
     ) -> (Vec<AgentUpdate>, Option<Step>) {
         let is_new = matches!(purpose, Purpose::New(_));
+        let has_own_id = is_new || matches!(purpose, Purpose::Fork(_));
         let Some(current) = current else {
-            let unused = outcome.ok().filter(|_| is_new && initialized.close);
+            let unused = outcome.ok().filter(|_| has_own_id && initialized.close);
             // The turn was cancelled meanwhile: its session has no use.
             let close = unused.map(|answer| {
                 let params = json!({"sessionId": answer["sessionId"]});
@@ -114,7 +124,7 @@ impl Sessions {
             }
         };
         let told = answer["sessionId"].as_str().map(str::to_owned);
-        let id = if is_new {
+        let id = if has_own_id {
             told
         } else {
             current.request.thread.clone()

@@ -45,9 +45,9 @@ pub(super) fn ended(
         state,
         ..
     } = current;
-    let thread = state
+    let (thread, turn_id) = state
         .running
-        .map(|running| running.thread)
+        .map(|running| (running.thread, running.turn_id))
         .unwrap_or_default();
     let params = ThreadParams { thread_id: &thread };
     let whole = matches!(end, TurnEnd::Completed);
@@ -68,6 +68,7 @@ pub(super) fn ended(
             turn,
             interrupted: false,
             thread: session.then(|| thread.clone()),
+            point: turn_id.filter(|_| session),
         },
         TurnEnd::Interrupted => interrupted(turn),
         TurnEnd::Failed(_) if cancelled.is_some() => interrupted(turn),

@@ -162,6 +162,7 @@ impl Client for Codex {
                 driver.emit(event);
             }
             Purpose::Resume(turn)
+            | Purpose::Fork(turn)
             | Purpose::Open(turn)
             | Purpose::Seed(turn)
             | Purpose::Begin(turn) => match current.as_mut().filter(|it| it.turn == turn) {
@@ -170,7 +171,7 @@ impl Client for Codex {
                     let step = setup.on_response(name, purpose, outcome, process, current);
                     Self::run_step(driver, step);
                 }
-                None if matches!(purpose, Purpose::Open(_)) => {
+                None if matches!(purpose, Purpose::Open(_) | Purpose::Fork(_)) => {
                     thread_setup::leave_unused(process, outcome);
                 }
                 None => {}

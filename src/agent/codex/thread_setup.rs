@@ -1,7 +1,7 @@
 //! From a request to a running turn: thread, seed, `turn/start`.
 //!
 //! In: answers of the app-server for the current turn. Out: requests, and the next [`Step`]. A thread that cannot
-//! be resumed, for whatever reason, is replaced by a new one seeded from the request.
+//! be resumed or forked, for whatever reason, is replaced by a new one seeded from the request.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,12 +16,13 @@ use super::seed;
 use super::settings::{config, effort, policy, sandbox, sandbox_policy};
 use super::turn::RunningTurn;
 use super::wire::thread::{
-    ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams, thread_id,
+    ThreadForkParams, ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams,
+    thread_id,
 };
 use super::wire::turn::{TurnStartParams, turn_id};
 use crate::agent_process::Purpose as _;
 use crate::rpc::RpcError;
-use crate::{AgentFailure, ThreadMode, TurnId, TurnRequest};
+use crate::{AgentFailure, ThreadMode, ThreadPoint, TurnId, TurnRequest};
 
 /// The next step for the current turn.
 pub(super) enum Step {
@@ -55,7 +56,10 @@ impl ThreadSetup {
             .clone()
             .filter(|id| session && !self.diverged.contains(id));
         match known {
-            None => start_thread(process, current),
+            None => match request.fork.clone().filter(|_| session) {
+                Some(from) => fork_thread(process, current.turn, &from, request),
+                None => start_thread(process, current),
+            },
             Some(id) => match process.known.threads.get(&id) {
                 Some(loaded) if loaded.is_compatible_with(&request.settings) => {
                     return start_turn(process, current, id);
@@ -88,6 +92,10 @@ impl ThreadSetup {
                 }
                 // The thread is gone or not ours: the record, not the thread, holds the truth.
                 _ => start_thread(process, current),
+            },
+            Purpose::Fork(_) => match outcome.ok().and_then(thread_id) {
+                Some(id) => return start_turn(process, current, id),
+                None => start_thread(process, current),
             },
             Purpose::Open(_) => {
                 return self.on_thread_started(name, outcome, process, current);
@@ -225,8 +233,25 @@ fn start_thread(process: &mut AgentProcess, current: &ActiveTurn) {
 }
 
 fn resume_thread(process: &mut AgentProcess, turn: TurnId, id: &str, request: &TurnRequest) {
+    process.send(Purpose::Resume(turn), &resume_params(id, request));
+}
+
+fn fork_thread(
+    process: &mut AgentProcess,
+    turn: TurnId,
+    from: &ThreadPoint,
+    request: &TurnRequest,
+) {
+    let params = ThreadForkParams {
+        last_turn_id: from.point.as_deref(),
+        setup: resume_params(&from.thread, request),
+    };
+    process.send(Purpose::Fork(turn), &params);
+}
+
+fn resume_params<'a>(id: &'a str, request: &'a TurnRequest) -> ThreadResumeParams<'a> {
     let settings = &request.settings;
-    let params = ThreadResumeParams {
+    ThreadResumeParams {
         thread_id: id,
         model: settings.model.as_deref(),
         cwd: settings.cwd.display().to_string(),
@@ -234,6 +259,5 @@ fn resume_thread(process: &mut AgentProcess, turn: TurnId, id: &str, request: &T
         sandbox: sandbox(settings.sandbox),
         config: config(settings),
         exclude_turns: true,
-    };
-    process.send(Purpose::Resume(turn), &params);
+    }
 }

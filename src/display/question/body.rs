@@ -14,7 +14,9 @@ use crate::display::diff;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
 use crate::runtime::SavedVariables;
-use crate::session::{ProposedCell, Question, QuestionChoice, QuestionSubject};
+use crate::session::{
+    ProposedCell, Question, QuestionChoice, QuestionSubject, Replacement, ReplacementPurpose,
+};
 use crate::text::NOTICED;
 use crate::text::escape::visible;
 use crate::text::{Line, age_in_words, aligned, bytes_in_words, counted, cut};
@@ -56,6 +58,7 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
                 rows.text(4, &text, Style::new());
             }
         }
+        QuestionSubject::Replacement(plan) => replacement(plan, &mut rows),
         QuestionSubject::Variables(kept) => variables(kept, &mut rows),
         QuestionSubject::Pictures(lost) => {
             lost.iter().for_each(|why| rows.text(4, why, Style::new()))
@@ -115,6 +118,13 @@ fn head(who: &str, about: &QuestionSubject) -> String {
                 count => format!("The exchange [{exchange}] has run {count} cells in your session"),
             }
         }
+        QuestionSubject::Replacement(plan) => match plan.purpose {
+            ReplacementPurpose::Replace => leaving_in_words(plan),
+            ReplacementPurpose::Fork => format!(
+                "A new session begins before In [{}]; this one stays whole",
+                plan.line
+            ),
+        },
         QuestionSubject::Variables(kept) => format!(
             "The variables of this session were kept {} ago",
             age_in_words(Duration::from_secs(kept.age))
@@ -142,6 +152,10 @@ pub(super) fn ask(about: &QuestionSubject) -> &'static str {
         QuestionSubject::ProjectSkill { .. } => "Let the agent read the skills of this project?",
         QuestionSubject::ProjectFiles { .. } => "Run this code at the start?",
         QuestionSubject::StepBack { .. } => "Step the interpreter back to before this, too?",
+        QuestionSubject::Replacement(plan) => match plan.purpose {
+            ReplacementPurpose::Replace => "Send the prompt in their place?",
+            ReplacementPurpose::Fork => "Step the interpreter back, too?",
+        },
         QuestionSubject::Variables(_) => "Bring them back?",
         QuestionSubject::Pictures(_) => "Send it all the same?",
         QuestionSubject::SkillCode { .. } => "Run this code?",
@@ -161,6 +175,12 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         QuestionChoice::Once if matches!(about, QuestionSubject::StepBack { .. }) => {
             ('y', "yes, step back")
         }
+        QuestionChoice::Once if matches!(about, QuestionSubject::Replacement(_)) => match about {
+            QuestionSubject::Replacement(plan) if plan.steps_to().is_some() => {
+                ('y', "yes, and step back")
+            }
+            _ => ('y', "yes"),
+        },
         QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
             ('y', "yes, bring back")
         }
@@ -175,11 +195,17 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         }
         QuestionChoice::Session => ('s', "yes, all session"),
         QuestionChoice::Try => ('d', "dry run first"),
+        QuestionChoice::Conversation => ('c', "only the conversation"),
         QuestionChoice::Remember if question.choices().contains(&QuestionChoice::Once) => {
             ('a', "yes, always")
         }
         QuestionChoice::Remember => ('y', "yes, always"),
-        QuestionChoice::No if matches!(about, QuestionSubject::StepBack { .. }) => {
+        QuestionChoice::No
+            if matches!(
+                about,
+                QuestionSubject::StepBack { .. } | QuestionSubject::Replacement(_)
+            ) =>
+        {
             ('n', "no, leave it")
         }
         QuestionChoice::No => ('n', "no"),
@@ -211,6 +237,10 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Once if matches!(about, QuestionSubject::StepBack { .. }) => {
             "✓ stepping back"
         }
+        QuestionChoice::Once if matches!(about, QuestionSubject::Replacement(_)) => match about {
+            QuestionSubject::Replacement(plan) if plan.steps_to().is_some() => "✓ stepping back",
+            _ => "✓ yes",
+        },
         QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
             "✓ bringing them back"
         }
@@ -222,8 +252,14 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         }
         QuestionChoice::Session => "✓ allowed for this session",
         QuestionChoice::Try => "… tried in a copy",
+        QuestionChoice::Conversation => "✓ only the conversation",
         QuestionChoice::Remember => "✓ always allowed",
-        QuestionChoice::No if matches!(about, QuestionSubject::StepBack { .. }) => {
+        QuestionChoice::No
+            if matches!(
+                about,
+                QuestionSubject::StepBack { .. } | QuestionSubject::Replacement(_)
+            ) =>
+        {
             "✗ left as it is"
         }
         QuestionChoice::No if matches!(about, QuestionSubject::Variables(_)) => "✗ not now",
@@ -263,6 +299,10 @@ pub(super) fn brief(about: &QuestionSubject) -> String {
             Some(first) => format!("the interpreter, before In [{}]", first.line),
             None => "the interpreter".to_owned(),
         },
+        QuestionSubject::Replacement(plan) => match plan.purpose {
+            ReplacementPurpose::Replace => format!("In [{}] and after", plan.line),
+            ReplacementPurpose::Fork => format!("a session before In [{}]", plan.line),
+        },
         QuestionSubject::Variables(kept) => counted(kept.rows.len(), "variable"),
         QuestionSubject::Pictures(lost) => lost.join("; "),
         QuestionSubject::SkillCode { skill, .. } => format!("code of the skill {skill}"),
@@ -272,6 +312,46 @@ pub(super) fn brief(about: &QuestionSubject) -> String {
 
 const LISTED: usize = 20;
 const NAME: usize = 30;
+
+/// Entries that leave the conversation and are listed each; the rest is counted.
+const LEAVING: usize = 12;
+
+fn replacement(plan: &Replacement, rows: &mut Rows) {
+    let shown = match plan.leaves.len() {
+        count if count > LEAVING => LEAVING - 1,
+        count => count,
+    };
+    for entry in &plan.leaves[..shown] {
+        let name = match entry.is_exchange {
+            true => format!("[{}] .", entry.line),
+            false => format!("In [{}] ", entry.line),
+        };
+        rows.text(4, &format!("{name}{}", entry.text), Style::new());
+    }
+    if let (Some(last), more @ 1..) = (plan.leaves.last(), plan.leaves.len() - shown) {
+        let more = format!("… and {more} more, up to In [{}]", last.line);
+        rows.text(4, &more, Style::new().dimmed());
+    }
+    label(rows, "interpreter", &plan.interpreter_in_words());
+    label(rows, "files", plan.files());
+}
+
+/// What leaves the conversation, counted.
+fn leaving_in_words(plan: &Replacement) -> String {
+    let exchanges = plan.leaves.iter().filter(|entry| entry.is_exchange).count();
+    let parts = [
+        (exchanges, "exchange"),
+        (plan.leaves.len() - exchanges, "cell"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, what)| counted(count, what)).collect();
+    let verb = if plan.leaves.len() == 1 {
+        "leaves"
+    } else {
+        "leave"
+    };
+    format!("{} {verb} the conversation", parts.join(" and "))
+}
 
 /// Shown for a command that comes with a reason.
 const OUTSIDE: &str = "this command may run outside of it";

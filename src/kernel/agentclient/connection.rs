@@ -187,6 +187,7 @@ pub(super) fn request(
             start_timeout: None,
         },
         thread,
+        fork: None,
         schema: None,
     }
 }

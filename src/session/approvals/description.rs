@@ -6,7 +6,10 @@ use crate::text::cut;
 
 /// Returns the notice, one line, for when nobody can be asked; `None` where the requester gives its own.
 pub(super) fn unasked_note(about: &QuestionSubject) -> Option<String> {
-    if matches!(about, QuestionSubject::Pictures(_)) {
+    if matches!(
+        about,
+        QuestionSubject::Pictures(_) | QuestionSubject::Replacement(_)
+    ) {
         return None;
     }
     let (kind, subject) = describe(about);
@@ -85,6 +88,14 @@ pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
                 .map(|cell| format!("In [{}] {}", cell.line, cell.code));
             ("step back", cells.collect::<Vec<_>>().join("\n"))
         }
+        QuestionSubject::Replacement(plan) => {
+            let leaves = plan.leaves.iter();
+            let mut lines: Vec<String> = leaves
+                .map(|entry| format!("[{}] {}", entry.line, entry.text))
+                .collect();
+            lines.push(format!("interpreter: {}", plan.interpreter_in_words()));
+            ("replacement", lines.join("\n"))
+        }
         QuestionSubject::Variables(kept) => {
             let names = kept.rows.iter().map(|row| row.name.as_str());
             ("variables", names.collect::<Vec<_>>().join(", "))
@@ -101,6 +112,7 @@ pub(super) fn decision(reply: &Reply, options: &[QuestionOption]) -> String {
     match reply {
         Reply::Chosen(QuestionChoice::Once) => "once".to_owned(),
         Reply::Chosen(QuestionChoice::Try) => "dry run".to_owned(),
+        Reply::Chosen(QuestionChoice::Conversation) => "conversation".to_owned(),
         Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
         Reply::Chosen(QuestionChoice::Remember) => "remember".to_owned(),
         Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause) => "no".to_owned(),

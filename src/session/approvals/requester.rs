@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::agent::{QuestionAnswer, QuestionOption};
 use crate::ids::ToolCaller;
 use crate::question::Reply;
+use crate::replacement_plan::ReplacementRequest;
 use crate::undo::UndoRequest;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(crate) enum ApprovalRequester {
     Startup,
     /// A command that undoes an exchange.
     Undo(UndoRequest),
+    /// A prompt that replaces earlier entries, or a fork of the session.
+    Replacement(ReplacementRequest),
     /// A resumed session; the file holds its variables.
     RestoreVariables(PathBuf),
     /// The active prompt, before the agent gets it.
@@ -36,6 +39,7 @@ impl ApprovalRequester {
             ApprovalRequester::Tool(_)
             | ApprovalRequester::Startup
             | ApprovalRequester::Undo(_)
+            | ApprovalRequester::Replacement(_)
             | ApprovalRequester::RestoreVariables(_)
             | ApprovalRequester::Prompt => &[],
         }
@@ -50,6 +54,7 @@ impl ApprovalRequester {
             ApprovalRequester::Tool(_)
             | ApprovalRequester::Startup
             | ApprovalRequester::Undo(_)
+            | ApprovalRequester::Replacement(_)
             | ApprovalRequester::RestoreVariables(_)
             | ApprovalRequester::Prompt => true,
         }

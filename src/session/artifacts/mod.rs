@@ -104,6 +104,32 @@ impl Artifacts {
         Ok(Some(place.directory.join(name)))
     }
 
+    /// Copies the texts that are in files to the directory of another session of this record, which has none yet.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// A file cannot be copied; those before it are there.
+    pub fn copy_to(&self, session: i64) -> std::io::Result<()> {
+        let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(place) = self.state().place.clone() else {
+            return Ok(());
+        };
+        let kept = stored_artifacts(&place.directory);
+        if kept.is_empty() || !place.cleared {
+            return Ok(());
+        }
+        let copies = SessionDirectory {
+            directory: place.directory.with_file_name(session.to_string()),
+            ..place.clone()
+        };
+        let _ = std::fs::remove_dir_all(&copies.directory);
+        private_dir(&copies.directory).map_err(std::io::Error::other)?;
+        for text in kept {
+            std::fs::copy(place.file(&text.id), copies.file(&text.id))?;
+        }
+        Ok(())
+    }
+
     /// Keeps `text` under `id` (lower-case letters, digits and `-`), in place of an earlier one.
     pub fn keep(&self, id: &str, text: String) {
         debug_assert!(is_valid_id(id), "{id}");

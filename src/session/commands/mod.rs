@@ -7,6 +7,7 @@
 mod agent;
 mod notebooks;
 mod output;
+pub(super) mod replace;
 mod sessions;
 mod settings;
 mod steps;
@@ -14,6 +15,8 @@ pub(super) mod turns;
 pub(super) mod undo;
 
 use serde_json::Value;
+
+use steps::StepScope;
 
 use crate::LoadRequest;
 use crate::approvals::ApprovalPolicy;
@@ -25,6 +28,7 @@ use crate::jobs;
 use crate::loading::{self, with_suffix};
 use crate::magics::{MagicContext, MagicEffect, format_session_value};
 use crate::prompt::{Preview, Prompt};
+use crate::record::RecordedThreads;
 use crate::resume;
 use crate::run::RunSender;
 use crate::runtime::RuntimeRequest;
@@ -124,6 +128,10 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         }
         MagicEffect::Hide { lines, hidden } => {
             step.wait(out, turns::hide(record, lines, hidden, number));
+        }
+        MagicEffect::EditPrompt(line) => step.wait(out, replace::edit(record, line)),
+        MagicEffect::ForkSession(before) => {
+            step.wait(out, replace::fork(record, before, number));
         }
         MagicEffect::Undo => {
             let ran_for = step.state.step_log.ran_for.clone();
@@ -227,7 +235,7 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
                 wish,
                 record,
                 step.state.step_log.sessions.clone(),
-                None,
+                StepScope::Cells,
             );
             step.wait_firmly(out, done);
         }
@@ -270,7 +278,9 @@ pub(super) fn apply_setting(
 }
 
 fn reset_conversation(step: &mut Step<'_>, out: &RunSender) {
-    step.state.turns.set_recorded_thread(None);
+    step.state
+        .turns
+        .set_recorded_threads(RecordedThreads::default());
     let agent = step.state.choices.agent.to_string();
     forget_thread(step, agent);
     step.push(Effect::PublishExchange(None));

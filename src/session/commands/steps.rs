@@ -5,6 +5,7 @@
 //! them.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,13 +15,24 @@ use crate::dialog::Dialog;
 use crate::effect::{Effect, Found, RecordWrite, emit, warn};
 use crate::events::{Notice, TextEvent};
 use crate::magics::StepRequest;
+use crate::numbering::in_words;
 use crate::record::RecordHandle;
 use crate::runtime::{CellStep, CheckpointRequest, CheckpointStep, Checkpoints, RuntimeReply};
 use crate::text::{age_in_words, aligned, bytes_in_words};
-use crate::undo::{InterpreterSessions, SteppedLines, in_words};
+use crate::undo::{InterpreterSessions, SteppedLines};
 
 /// Names of files or programs that one line lists.
 const NAMED: usize = 3;
+
+/// What a step back does to the conversation of this session.
+pub(super) enum StepScope {
+    /// The cells that are stepped over leave it.
+    Cells,
+    /// So do these exchanges, with the next prompt.
+    Exchanges(RangeInclusive<u32>),
+    /// Nothing: another session goes on from there.
+    Fork,
+}
 
 pub(super) fn request(steps: StepRequest, sessions: &InterpreterSessions) -> CheckpointRequest {
     match steps {
@@ -30,20 +42,19 @@ pub(super) fn request(steps: StepRequest, sessions: &InterpreterSessions) -> Che
     }
 }
 
-/// Returns the effects of the interpreter's answer; the exchange at `leaves` is removed from the conversation as
-/// well.
+/// Returns the effects of the interpreter's answer.
 pub(super) async fn on_answer(
     told: oneshot::Receiver<RuntimeReply>,
     wish: CheckpointRequest,
     record: RecordHandle,
     sessions: InterpreterSessions,
-    leaves: Option<u32>,
+    scope: StepScope,
 ) -> Vec<Effect> {
     match told.await {
         Ok(RuntimeReply::Checkpoints(there)) => emit(TextEvent::Text(listed(&there, &sessions))),
         Ok(RuntimeReply::Stepped(stepped)) => {
             let back = wish != CheckpointRequest::Forward;
-            on_stepped(*stepped, back, &record, &sessions, leaves).await
+            on_stepped(*stepped, back, &record, &sessions, &scope).await
         }
         Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => warn(why),
         _ => warn("the interpreter ended before it had stepped"),
@@ -56,15 +67,16 @@ async fn on_stepped(
     back: bool,
     record: &RecordHandle,
     sessions: &InterpreterSessions,
-    leaves: Option<u32>,
+    scope: &StepScope,
 ) -> Vec<Effect> {
     let over = sessions.parted(&stepped.over);
-    let telling = match back {
-        true => mention_note(&record.dialog().await, &over.here, leaves),
+    let forks = matches!(scope, StepScope::Fork);
+    let telling = match back && !forks {
+        true => mention_note(&record.dialog().await, &over.here, scope),
         false => None,
     };
-    let said = TextEvent::Text(said(&stepped, back, &over, sessions));
-    let lines = std::iter::once((None, over.here));
+    let said = TextEvent::Text(said(&stepped, back, &over, forks, sessions));
+    let lines = (!forks).then_some((None, over.here)).into_iter();
     let lines = lines.chain(
         over.elsewhere
             .into_iter()
@@ -101,7 +113,8 @@ async fn on_stepped(
 
 /// Returns the note about exchanges that stay in the conversation although their answers mention the cells in
 /// `over`.
-fn mention_note(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<String> {
+fn mention_note(dialog: &Dialog, over: &[u32], scope: &StepScope) -> Option<String> {
+    let leaves = |line: &u32| matches!(scope, StepScope::Exchanges(lines) if lines.contains(line));
     let cells = dialog.cells.iter();
     let gone = cells.filter(|cell| !cell.is_excluded() && over.contains(&cell.line));
     let told: BTreeSet<u32> = gone.filter_map(|cell| cell.in_answer_of).collect();
@@ -109,8 +122,7 @@ fn mention_note(dialog: &Dialog, over: &[u32], leaves: Option<u32>) -> Option<St
         .prompts
         .iter()
         .map(|prompt| (prompt.line, prompt.hidden));
-    let stay =
-        prompts.filter(|(line, hidden)| !hidden && leaves != Some(*line) && told.contains(line));
+    let stay = prompts.filter(|(line, hidden)| !hidden && !leaves(line) && told.contains(line));
     let stay: Vec<String> = stay.map(|(line, _)| line.to_string()).collect();
     (!stay.is_empty()).then(|| {
         format!(
@@ -124,10 +136,11 @@ fn said(
     stepped: &CheckpointStep,
     back: bool,
     over: &SteppedLines,
+    forks: bool,
     sessions: &InterpreterSessions,
 ) -> String {
     let out = match over.here.len() {
-        _ if !back => "",
+        _ if !back || forks => "",
         1 => ", which is out of the conversation",
         _ => ", which are out of the conversation",
     };

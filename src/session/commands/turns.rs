@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use super::undo::named;
-use crate::dialog::{Dialog, display_form};
+use crate::dialog::{Dialog, PromptEntry, display_form};
 use crate::editor::EditorRequest;
 use crate::effect::{Effect, Found, RecordWrite, To, emit, warn};
 use crate::events::{Notice, TextEvent};
@@ -18,6 +18,9 @@ use crate::record::RecordHandle;
 
 /// The longest conversation, in lines, that is printed; a longer one goes to the pager.
 const PRINTED: usize = 40;
+
+/// The most prompts that one line names.
+const PROMPTS: usize = 20;
 
 /// Hides entries from the conversation, or restores them: all of them or, when one cannot be, none.
 pub(super) async fn hide(
@@ -175,6 +178,44 @@ fn no_entry(dialog: &Dialog, line: u32, own: u32) -> String {
                 own.saturating_sub(1)
             )
         }
+    }
+}
+
+/// Returns true when the conversation holds a cell or an exchange.
+pub(super) fn has_entry(dialog: &Dialog) -> bool {
+    let mut lines = dialog.cells.iter().map(|cell| cell.line);
+    !dialog.prompts.is_empty() || lines.any(|line| kind(dialog, line) == Kind::Entry)
+}
+
+/// Returns why there is no prompt with this number that could be edited, and which ones could be.
+pub(super) fn why_no_prompt(dialog: &Dialog, line: u32) -> String {
+    let hidden = |prompt: &&PromptEntry| prompt.line == line && prompt.hidden;
+    let why = match kind(dialog, line) {
+        _ if dialog.prompts.iter().any(|prompt| hidden(&prompt)) => format!(
+            "the prompt [{line}] is out of the conversation (`%ipycodex show {line}` puts it back)"
+        ),
+        Kind::Unanswered if line <= dialog.reset_line => {
+            format!("the prompt [{line}] is before the reset")
+        }
+        Kind::Unanswered => format!("the prompt [{line}] has no answer"),
+        Kind::Command => format!("In [{line}] is a command, not a prompt"),
+        Kind::Entry | Kind::BeforeReset => format!("In [{line}] is a cell, not a prompt"),
+        Kind::Nothing => format!("there is no In [{line}] in this session"),
+    };
+    let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
+    let prompts: Vec<u32> = prompts.map(|prompt| prompt.line).collect();
+    let named = |lines: &[u32]| {
+        let names: Vec<String> = lines.iter().map(|line| format!("[{line}]")).collect();
+        names.join(" ")
+    };
+    match prompts.len() {
+        0 => format!("{why}; there is no prompt to edit yet"),
+        1 => format!("{why}; the only prompt is {}", named(&prompts)),
+        2..=PROMPTS => format!("{why}; the prompts are {}", named(&prompts)),
+        count => format!(
+            "{why}; the last prompts are {}",
+            named(&prompts[count - PROMPTS..])
+        ),
     }
 }
 

@@ -1,16 +1,14 @@
-//! `undo` and `retry`: removes the last exchange from the conversation, or those a prompt replaces; the interpreter
-//! steps back as well if the user agrees.
+//! `undo` and `retry`: removes the last exchange from the conversation; the interpreter steps back as well if the user
+//! agrees.
 //!
 //! Invariant: where cells of an undone exchange keep their effects in the interpreter, a notice says so, with the
 //! reason and the remedy; the user's answer is never assumed, and an interrupt at the question undoes nothing.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use tokio::sync::oneshot;
 
-use super::steps;
-use crate::Submission;
+use super::steps::{self, StepScope};
 use crate::approvals::ApprovalRequester;
 use crate::dialog::{CellEntry, Dialog};
 use crate::effect::{Effect, Event, Found, RecordWrite, emit, warn};
@@ -19,7 +17,7 @@ use crate::input::is_ipycodex_input;
 use crate::question::{QuestionChoice, QuestionSubject, Reply, SteppedCell};
 use crate::record::RecordHandle;
 use crate::run::RunSender;
-use crate::runtime::{CellStep, CheckpointRequest, Checkpoints, RuntimeReply, RuntimeRequest};
+use crate::runtime::{CheckpointRequest, Checkpoints, RuntimeReply, RuntimeRequest};
 use crate::step::Step;
 use crate::undo::{InterpreterSessions, UndoFollowUp, UndoRequest};
 
@@ -87,42 +85,17 @@ pub(super) async fn undo_last(
         line: last.line,
         prompt: last.prompt.clone(),
         then,
-        over: over(&dialog, last.line..=last.line, &ran_for),
+        over: over(&dialog, last.line, &ran_for),
     };
-    offer(request)
-}
-
-/// Replaces the exchange at `line`, and all that came after, by a prompt.
-pub(crate) async fn replace(
-    record: RecordHandle,
-    line: u32,
-    submission: Submission,
-    ran_for: BTreeMap<u32, u32>,
-) -> Vec<Effect> {
-    let dialog = record.dialog().await;
-    offer(UndoRequest {
-        line,
-        prompt: submission.text.clone(),
-        over: over(&dialog, line..=u32::MAX, &ran_for),
-        then: UndoFollowUp::Begin(Box::new(submission)),
-    })
-}
-
-fn offer(request: UndoRequest) -> Vec<Effect> {
     match request.over.is_empty() {
         true => remove_exchange(&request),
         false => vec![Effect::found(Found::Undo(request))],
     }
 }
 
-/// Returns the cells of the conversation, starting at the first one that the exchanges at `lines` ran.
-fn over(
-    dialog: &Dialog,
-    lines: RangeInclusive<u32>,
-    ran_for: &BTreeMap<u32, u32>,
-) -> Vec<SteppedCell> {
-    let prompt_of = |cell: &CellEntry| ran_for.get(&cell.line);
-    let own = |cell: &CellEntry| prompt_of(cell).is_some_and(|line| lines.contains(line));
+/// Returns the cells of the conversation, starting at the first one that the exchange at `line` ran.
+fn over(dialog: &Dialog, line: u32, ran_for: &BTreeMap<u32, u32>) -> Vec<SteppedCell> {
+    let own = |cell: &CellEntry| ran_for.get(&cell.line) == Some(&line);
     let cells = dialog.cells.iter().filter(|cell| !cell.is_excluded());
     let cells = cells.skip_while(|cell| !own(cell));
     let cells = cells.filter(|cell| cell.shell.is_none() && !is_ipycodex_input(&cell.source));
@@ -137,15 +110,9 @@ fn over(
 /// Removes an exchange from the conversation, and nothing else.
 pub(crate) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> {
     let line = request.line;
-    match &request.then {
-        UndoFollowUp::Nothing => {}
-        UndoFollowUp::Resend => {
-            let (line, text) = (Some(line), request.prompt.clone());
-            return vec![Effect::found(Found::Resend { line, text })];
-        }
-        UndoFollowUp::Begin(submission) => {
-            return vec![Effect::found(Found::Input(submission.clone()))];
-        }
+    if request.then == UndoFollowUp::Resend {
+        let (line, text) = (Some(line), request.prompt.clone());
+        return vec![Effect::found(Found::Resend { line, text })];
     }
     let text = format!(
         "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
@@ -191,17 +158,8 @@ fn why_no_step_back(
     request: &UndoRequest,
 ) -> Option<String> {
     let first = request.first()?;
-    let is_first = |step: &CellStep| step.number == first && sessions.is_here(step);
-    if there.rows.iter().any(|row| is_first(&row.before)) {
-        return None;
-    }
-    let mut missing = there.missing.iter();
-    let why = match missing.find(|none| is_first(&none.before)) {
-        _ if there.most == 0 => "none are kept (`%ipycodex checkpoints 10` keeps ten)",
-        Some(none) => &none.why,
-        None => "it is no longer kept",
-    };
-    Some(format!("there is no checkpoint before In [{first}]: {why}"))
+    let missing = !sessions.has_checkpoint(there, first);
+    missing.then(|| sessions.why_no_checkpoint(there, first))
 }
 
 /// Returns the effects of a step back that the user agreed to.
@@ -212,19 +170,14 @@ pub(crate) async fn on_stepped(
     sessions: InterpreterSessions,
     request: UndoRequest,
 ) -> Vec<Effect> {
-    let leaves = Some(request.line);
-    let mut all = steps::on_answer(told, wish, record, sessions, leaves).await;
+    let scope = StepScope::Exchanges(request.line..=request.line);
+    let mut all = steps::on_answer(told, wish, record, sessions, scope).await;
     let moved = all
         .iter()
         .any(|effect| matches!(effect, Effect::InterpreterMoved));
     match request.then {
         UndoFollowUp::Resend if !moved => {
             all.extend(emit(Notice::note("the prompt was not sent again")));
-        }
-        UndoFollowUp::Begin(_) if !moved => {
-            all.extend(emit(Notice::note(
-                "the prompt was not sent: Up brings it back",
-            )));
         }
         _ => all.extend(remove_exchange(&request)),
     }
@@ -248,7 +201,7 @@ pub(crate) fn nobody_to_ask(request: &UndoRequest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::Checkpoint;
+    use crate::runtime::{CellStep, Checkpoint};
 
     #[test]
     fn a_cell_of_another_session_is_no_way_back() {

@@ -25,6 +25,46 @@ pub(super) const COPY: Magic = Magic {
     }),
 };
 
+pub(super) const EDIT: Magic = Magic {
+    name: "edit",
+    arguments: "[N]",
+    help: "edit a prompt; replace it and what came after it",
+    more: "Brings the prompt In [N], or the last one (Alt-r), into the editor. Nothing changes until you send it: then \
+           you are told what leaves the conversation and how far the interpreter steps back, and asked. Ctrl-C leaves \
+           all as it is. Files stay as they are.",
+    run: Run::With(|magic, number, _| {
+        let line = prompt_number(magic, number)?;
+        Ok(vec![MagicEffect::EditPrompt(line)])
+    }),
+};
+
+pub(super) const FORK: Magic = Magic {
+    name: "fork",
+    arguments: "[N]",
+    help: "go on in a new session from before a prompt",
+    more: "`fork 7` begins a session that holds what came before the prompt In [7], and brings the prompt into the \
+           editor; without N it holds all of this session. This session stays whole: `resume` and `-r` go back to it. \
+           You are asked whether the interpreter, which both share, steps back too. Files stay as they are. \
+           `sessions` shows which session was forked from which.",
+    run: Run::With(|magic, number, _| {
+        let before = prompt_number(magic, number)?;
+        Ok(vec![MagicEffect::ForkSession(before)])
+    }),
+};
+
+/// Parses the number of a prompt, or nothing.
+fn prompt_number(magic: &Magic, number: &str) -> Result<Option<u32>, String> {
+    let number = number.trim();
+    if number.is_empty() {
+        return Ok(None);
+    }
+    let one = range(number).filter(|range| range.start() == range.end());
+    one.map(|range| Some(*range.start())).ok_or_else(|| {
+        let name = magic.name;
+        format!("Usage: %ipycodex {name} [N], where N is the number of a prompt, got '{number}'")
+    })
+}
+
 pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'static str) -> Magic {
     Magic {
         name,

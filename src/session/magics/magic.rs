@@ -55,6 +55,10 @@ pub enum MagicEffect {
         /// True hides.
         hidden: bool,
     },
+    /// Put this prompt into the editor, else the last one, to be replaced with what came after it.
+    EditPrompt(Option<u32>),
+    /// Go on in a new session that holds what came before this prompt, else all of this one.
+    ForkSession(Option<u32>),
     Undo,
     /// Undo the last exchange and send its prompt again.
     Retry,

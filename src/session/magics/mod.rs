@@ -48,6 +48,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                  record; `show 3-5 8` puts them back.",
             ),
             entries::row("show", "N…", "put back what `hide` left out"),
+            entries::EDIT,
             plain("undo", "take the last exchange back", || MagicEffect::Undo)
             .more(
                 "It leaves the conversation and stays in the record. Where it has run cells, you are asked whether the \
@@ -113,6 +114,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             plain("sessions", "list the sessions of this directory", || MagicEffect::ListSessions),
             sessions::RESUME,
             sessions::NEW,
+            entries::FORK,
             sessions::RENAME,
         ],
     ),

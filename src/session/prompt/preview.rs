@@ -195,6 +195,9 @@ fn thread_status(request: &TurnRequest, known: Option<&RecordedThread>, digest: 
     if let Some(thread) = &request.thread {
         return format!("continued ({thread})");
     }
+    if let Some(from) = &request.fork {
+        return format!("a fork of an earlier place in {}", from.thread);
+    }
     match known {
         Some(known) => format!(
             "new, rebuilt from the record; these have changed: {}",

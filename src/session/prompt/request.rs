@@ -1,13 +1,13 @@
 //! Builds the turn request of a prompt, and keeps what is needed when the answer has come.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::input::PromptInput;
 use crate::agent::{
-    AgentCapabilities, Descriptor, Exchange, InputPart, McpServer, ThreadDigest, ToolSpec,
-    TurnRequest,
+    AgentCapabilities, Descriptor, Exchange, InputPart, McpServer, ThreadDigest, ThreadPoint,
+    ToolSpec, TurnRequest,
 };
 use crate::config::Choices;
 use crate::dialog::{Dialog, user_entry};
@@ -22,6 +22,8 @@ pub(crate) struct RequestContext<'a> {
     pub cwd: PathBuf,
     /// The agent's thread, as far as it is known.
     pub thread: Option<&'a RecordedThread>,
+    /// Places in threads, by the digest of what they hold.
+    pub points: &'a HashMap<String, ThreadPoint>,
     pub agent: AgentCapabilities,
     pub commands: &'a [Descriptor],
     pub tools: Vec<ToolSpec>,
@@ -57,13 +59,14 @@ impl SentRequest {
     pub(super) fn finish(
         self,
         stored: &str,
-        thread: Option<String>,
+        thread: Option<ThreadPoint>,
     ) -> (Option<RecordedThread>, Option<String>) {
         let mut digest = self.digest;
         digest.add_answer(stored);
-        let thread = thread.map(|id| RecordedThread {
-            id,
+        let thread = thread.map(|end| RecordedThread {
+            id: end.thread,
             digest: digest.hex(),
+            point: end.point,
         });
         (thread, self.logged)
     }
@@ -131,16 +134,22 @@ pub(super) fn compose(
         digest,
         before,
     };
+    let thread = around
+        .thread
+        .filter(|thread| thread.digest == sent.before)
+        .map(|thread| thread.id.clone());
+    let fork = match thread {
+        Some(_) => None,
+        None => around.points.get(&sent.before).cloned(),
+    };
     let request = TurnRequest {
         instructions: around.instructions.clone(),
         history,
         input: parts,
         tools: offered,
         settings,
-        thread: around
-            .thread
-            .filter(|thread| thread.digest == sent.before)
-            .map(|thread| thread.id.clone()),
+        thread,
+        fork,
         schema: input.schema.take(),
     };
     (request, sent)

@@ -1,6 +1,6 @@
 //! A prompt as tables of events: events in, expected effects out.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::*;
 use crate::agent::{AgentCapabilities, AgentEvent, AgentFailure, FailureKind, ToolCall, TurnId};
@@ -101,6 +101,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
             choices: &choices,
             cwd: "/".into(),
             thread: None,
+            points: &HashMap::new(),
             agent: AgentCapabilities::full("test"),
             commands: &[],
             tools: Vec::new(),
@@ -144,6 +145,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
                 turn: TURN,
                 interrupted: false,
                 thread: Some("T".into()),
+                point: None,
             }),
             On::Broken => agent(AgentEvent::Failed {
                 turn: TURN,

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use crate::agent::{
     AgentEvent, AgentNotice, AgentQuestion, AgentReply, Decision, FileChange, InputPart,
-    QuestionAnswer, ToolCall, TurnId, Usage,
+    QuestionAnswer, ThreadPoint, ToolCall, TurnId, Usage,
 };
 use crate::answer_events::answer_event;
 use crate::approvals::ApprovalRequester;
@@ -52,7 +52,7 @@ pub(crate) struct TurnEnd {
     /// Tokens, when the agent reported them.
     pub usage: Option<Usage>,
     /// The agent's thread, when it can be continued.
-    pub thread: Option<String>,
+    pub thread: Option<ThreadPoint>,
 }
 
 #[derive(Default)]
@@ -157,8 +157,10 @@ impl Turn {
             AgentEvent::Finished {
                 interrupted,
                 thread,
+                point,
                 ..
             } => {
+                let thread = thread.map(|thread| ThreadPoint { thread, point });
                 // The thread of an agent that stops by itself lacks the partial answer, so it is not continued.
                 let (outcome, thread) = if interrupted {
                     (TurnOutcome::Interrupted, None)
@@ -330,7 +332,7 @@ impl Turn {
     }
 
     /// Ends the turn, and interrupts a tool that still runs.
-    fn end(&mut self, outcome: TurnOutcome, thread: Option<String>) -> TurnStep {
+    fn end(&mut self, outcome: TurnOutcome, thread: Option<ThreadPoint>) -> TurnStep {
         self.ended = true;
         let stored = match outcome {
             TurnOutcome::Interrupted => interrupted(&self.answer.stored()),

@@ -453,7 +453,7 @@ mod tests {
         let expected = RecordHealth {
             bytes: std::fs::metadata(&path).unwrap().len(),
             sessions: 2,
-            schema: 6,
+            schema: 7,
             faults: Vec::new(),
         };
         assert_eq!(archive.health().unwrap(), expected);

@@ -145,9 +145,12 @@ fn apply(
         }
         RecordWrite::Thread { thread, provider } => {
             let (id, digest) = match thread {
-                Some(RecordedThread { id, digest }) => (Some(id), Some(digest)),
+                Some(RecordedThread { id, digest, .. }) => (Some(id), Some(digest)),
                 None => (None, None),
             };
+            if let Some(thread) = thread.as_ref().filter(|thread| thread.point.is_some()) {
+                super::sessions::keep_point(change, session, thread)?;
+            }
             change.execute(
                 "UPDATE ipycodex_sessions SET thread = ?2, digest = ?3 WHERE session = ?1",
                 params![session, id, digest],

@@ -25,8 +25,8 @@ use super::recall::Recall;
 use super::request::{RecordWrite, StoreRequest};
 use super::values::{
     CellStatus, PromptStart, RecordOptions, RecordedCell, RecordedDecision, RecordedOutcome,
-    RecordedThread, SessionRow, SessionSpec, SessionStart, SessionTail, StoredBundle,
-    SwitchedSession, TurnKey, TurnRow,
+    RecordedThread, RecordedThreads, SessionRow, SessionSpec, SessionStart, SessionTail,
+    StoredBundle, SwitchTarget, SwitchedSession, TurnKey, TurnRow,
 };
 use super::{store, thread};
 
@@ -289,8 +289,8 @@ impl RecordHandle {
         answer.await.unwrap_or_default()
     }
 
-    pub async fn recorded_thread(&self) -> Option<RecordedThread> {
-        self.request(StoreRequest::Thread).await
+    pub async fn recorded_threads(&self) -> RecordedThreads {
+        self.request(StoreRequest::Threads).await
     }
 
     /// The whole session, all earlier writes included.
@@ -329,7 +329,7 @@ impl RecordHandle {
         &self,
         target: &str,
     ) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
-        self.switch_session(Some(target.to_owned()))
+        self.switch_session(SwitchTarget::Known(target.to_owned()))
     }
 
     /// Ends the session and begins an empty one. Earlier messages belong to the ended session.
@@ -337,12 +337,24 @@ impl RecordHandle {
     /// # Errors
     /// The file cannot be written now; nothing has changed then.
     pub fn switch_to_new(&self) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
-        self.switch_session(None)
+        self.switch_session(SwitchTarget::New)
+    }
+
+    /// Ends the session and begins one that holds copies of its entries below the In number `before`. Earlier messages
+    /// belong to the ended session, which stays as it is.
+    ///
+    /// # Errors
+    /// The file cannot be written now; nothing has changed then.
+    pub fn switch_to_fork(
+        &self,
+        before: u32,
+    ) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
+        self.switch_session(SwitchTarget::Fork(before))
     }
 
     fn switch_session(
         &self,
-        target: Option<String>,
+        target: SwitchTarget,
     ) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
         let (reply, answer) = oneshot::channel();
         self.send(StoreRequest::SwitchSession { target, reply });

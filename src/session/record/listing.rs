@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::values::SessionRow;
+use super::values::{ForkOrigin, SessionRow};
 
 /// Rows of a list at most.
 pub const LIST_LIMIT: u32 = 20;
@@ -151,7 +151,8 @@ fn rows(
              1), ''),
              coalesce((SELECT substr(coalesce(source_raw, source, ''), 1, 2000) FROM history h WHERE h.session = \
              s.session
-                       ORDER BY line DESC LIMIT 1), ''), coalesce(i.once, 0)
+                       ORDER BY line DESC LIMIT 1), ''), coalesce(i.once, 0),
+             i.parent, i.forked_at
          FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session
          WHERE s.session < ?1 AND {which} AND ?3 IS ?3 AND ?4 IS ?4 AND EXISTS (SELECT 1 FROM history h WHERE \
          h.session = s.session)
@@ -169,9 +170,15 @@ fn rows(
             first_prompt: row.get(7)?,
             last_input: row.get(8)?,
             once: row.get(9)?,
+            fork: origin(row.get(10)?, row.get(11)?),
         })
     })?
     .collect()
+}
+
+fn origin(parent: Option<i64>, before: Option<u32>) -> Option<ForkOrigin> {
+    let (parent, before) = parent.zip(before)?;
+    Some(ForkOrigin { parent, before })
 }
 
 /// Sessions indexed by directory in one transaction.

@@ -13,6 +13,7 @@ mod damage;
 mod decisions;
 mod entries;
 mod file;
+mod fork;
 mod handle;
 mod index;
 mod inputs;
@@ -51,7 +52,7 @@ pub use recall::Recall;
 pub use recall_search::{InputInfo, RecallSearch, RecordedInput};
 pub use search::{HitKind, SearchHit};
 pub use values::{
-    CellStatus, PromptStart, RecordOptions, RecordedCell, RecordedDecision, RecordedOutcome,
-    RecordedThread, SessionRow, SessionSpec, SessionStart, SessionTail, SwitchedSession, TailEntry,
-    TurnKey, TurnRow,
+    CellStatus, ForkOrigin, PromptStart, RecordOptions, RecordedCell, RecordedDecision,
+    RecordedOutcome, RecordedThread, RecordedThreads, SessionRow, SessionSpec, SessionStart,
+    SessionTail, SwitchedSession, TailEntry, TurnKey, TurnRow,
 };

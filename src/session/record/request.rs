@@ -11,7 +11,8 @@ use tokio::sync::oneshot;
 use super::inputs::{InputsQuery, NumberedInput};
 use super::values::{
     CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
-    SessionRow, SessionStart, SessionTail, StoredBundle, SwitchedSession, TurnKey, TurnRow,
+    RecordedThreads, SessionRow, SessionStart, SessionTail, StoredBundle, SwitchTarget,
+    SwitchedSession, TurnKey, TurnRow,
 };
 use crate::agent::Usage;
 use crate::dialog::Dialog;
@@ -93,13 +94,12 @@ pub(super) enum StoreRequest {
     Cells(oneshot::Sender<Vec<RecordedCell>>),
     Inputs(InputsQuery, oneshot::Sender<Vec<NumberedInput>>),
     Saved(oneshot::Sender<SavedSession>),
-    /// `None`: an empty session.
     SwitchSession {
-        target: Option<String>,
+        target: SwitchTarget,
         reply: oneshot::Sender<Result<SwitchedSession, Report>>,
     },
     Turns(oneshot::Sender<Vec<TurnRow>>),
-    Thread(oneshot::Sender<Option<RecordedThread>>),
+    Threads(oneshot::Sender<RecordedThreads>),
     Sessions {
         cwd: PathBuf,
         all: bool,

@@ -57,6 +57,11 @@ const MIGRATIONS: &[&str] = &["
 ", "
     ALTER TABLE ipycodex_entries ADD COLUMN shell TEXT;
     ALTER TABLE ipycodex_entries ADD COLUMN exit INTEGER;
+", "
+    ALTER TABLE ipycodex_sessions ADD COLUMN parent INTEGER;
+    ALTER TABLE ipycodex_sessions ADD COLUMN forked_at INTEGER;
+    CREATE TABLE ipycodex_threads (session INTEGER NOT NULL, digest TEXT NOT NULL, thread TEXT NOT NULL, point TEXT,
+        PRIMARY KEY (session, digest)) WITHOUT ROWID;
 "];
 
 /// The program that wrote the tables.
@@ -280,6 +285,35 @@ mod tests {
             );
             assert_eq!(read_kind(&db).unwrap(), RecordKind::Ours(MIGRATIONS.len()));
         }
+    }
+
+    #[test]
+    fn what_an_older_version_writes_that_was_open_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.sqlite");
+        let older = Connection::open(&path).unwrap();
+        older.execute_batch(&MIGRATIONS[..6].concat()).unwrap();
+        older
+            .execute_batch(
+                "CREATE TABLE ipycodex_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+                 INSERT INTO ipycodex_meta VALUES ('schema', '6');",
+            )
+            .unwrap();
+        let mut newer = Connection::open(&path).unwrap();
+        migrate(&mut newer, |_| Ok(())).unwrap();
+        older
+            .execute_batch(
+                "INSERT INTO sessions (session, remark) VALUES (1, '/a');
+                 INSERT INTO history VALUES (1, 1, 'x', 'x');
+                 INSERT INTO ipycodex_sessions (session, process, process_start) VALUES (1, 2, 3);
+                 UPDATE ipycodex_sessions SET thread = 't', digest = 'd' WHERE session = 1;",
+            )
+            .unwrap();
+        let rows = super::super::listing::list(&newer, "/a".as_ref(), false).unwrap();
+        assert_eq!((rows.len(), rows[0].fork), (1, None));
+        let threads = super::super::sessions::read_threads(&newer, 1).unwrap();
+        assert_eq!(threads.current.unwrap().point, None);
+        assert_eq!(threads.points, []);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Sessions: begun, resumed, reset, ended. `listing.rs` lists them.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
 
-use super::values::{RecordedThread, SessionSpec, SessionStart};
+use super::values::{RecordedThread, RecordedThreads, SessionSpec, SessionStart};
 use super::{answer_parts, openers, turns};
 use crate::dialog;
 
@@ -145,21 +145,44 @@ pub(super) fn set_agent(
     Ok(())
 }
 
-pub(super) fn read_thread(
+pub(super) fn read_threads(db: &Connection, session: i64) -> rusqlite::Result<RecordedThreads> {
+    let thread = |row: &Row<'_>| {
+        Ok(RecordedThread {
+            id: row.get(0)?,
+            digest: row.get(1)?,
+            point: row.get(2)?,
+        })
+    };
+    let current = db.query_row(
+        "SELECT s.thread, s.digest, (SELECT point FROM ipycodex_threads t WHERE t.session = ?1 AND t.digest = s.digest)
+         FROM ipycodex_sessions s WHERE s.session = ?1 AND s.thread IS NOT NULL AND s.digest IS NOT NULL",
+        [session],
+        thread,
+    );
+    // The end of a thread holds what it held as long as the session it belongs to has not gone on.
+    let mut points = db.prepare(
+        "SELECT t.thread, t.digest, t.point FROM ipycodex_threads t WHERE t.session = ?1 AND (t.point IS NOT NULL OR
+             EXISTS (SELECT 1 FROM ipycodex_sessions s WHERE s.thread = t.thread AND s.digest = t.digest))",
+    )?;
+    Ok(RecordedThreads {
+        current: current.optional()?,
+        points: points
+            .query_map([session], thread)?
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+/// Keeps the place in the agent's thread that holds the conversation as it is now.
+pub(super) fn keep_point(
     db: &Connection,
     session: i64,
-) -> rusqlite::Result<Option<RecordedThread>> {
-    db.query_row(
-        "SELECT thread, digest FROM ipycodex_sessions WHERE session = ?1 AND thread IS NOT NULL AND digest IS NOT NULL",
-        [session],
-        |row| {
-            Ok(RecordedThread {
-                id: row.get(0)?,
-                digest: row.get(1)?,
-            })
-        },
-    )
-    .optional()
+    thread: &RecordedThread,
+) -> rusqlite::Result<()> {
+    db.execute(
+        "INSERT OR REPLACE INTO ipycodex_threads (session, digest, thread, point) VALUES (?1, ?2, ?3, ?4)",
+        params![session, thread.digest, thread.id, thread.point],
+    )?;
+    Ok(())
 }
 
 pub(super) fn reset_line(db: &Connection, session: i64) -> rusqlite::Result<u32> {
@@ -205,10 +228,12 @@ pub(super) fn end(db: &mut Connection, session: i64) -> rusqlite::Result<()> {
         )?;
     } else if count == 0 && prompts == 0 {
         change.execute("DELETE FROM sessions WHERE session = ?1", [session])?;
-        change.execute(
-            "DELETE FROM ipycodex_sessions WHERE session = ?1",
-            [session],
-        )?;
+        for table in ["ipycodex_sessions", "ipycodex_threads"] {
+            change.execute(
+                &format!("DELETE FROM {table} WHERE session = ?1"),
+                [session],
+            )?;
+        }
     } else {
         change.execute(
             &format!("UPDATE sessions SET end = {END}, num_cmds = ?2 WHERE session = ?1"),

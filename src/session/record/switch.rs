@@ -1,21 +1,21 @@
-//! Switches to another session: ends the current one and begins or resumes the other.
+//! Switches to another session: ends the current one and begins, forks or resumes the other.
 //!
 //! Invariants: when the other session cannot be resumed, the current one stays as it is; pending writes belong to the
 //! session in which they were made, so all of them are written before the switch.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::row_map::RowMap;
-use super::sessions;
 use super::store::Store;
-use super::values::SwitchedSession;
+use super::values::{RecordedThreads, SessionStart, SwitchTarget, SwitchedSession};
+use super::{fork, sessions};
 use crate::input::is_ipycodex_input;
 use crate::text::report::Report;
 
 /// Inputs read to decide that a session holds commands only.
 const LOOKED_AT: u32 = 100;
 
-pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<SwitchedSession, Report> {
+pub(super) fn switch(store: &mut Store, target: &SwitchTarget) -> Result<SwitchedSession, Report> {
     if !store.opening.record {
         let why =
             "this run is not recorded (`--no-record`), so it cannot change to another session";
@@ -29,7 +29,10 @@ pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<Switched
         );
     };
     let present = present.number;
-    let not_found = || not_found(target.unwrap_or_default());
+    let not_found = || match target {
+        SwitchTarget::Known(target) => not_found(target),
+        SwitchTarget::New | SwitchTarget::Fork(_) => not_found(""),
+    };
     let begin_in = |db: &mut Connection, number: Option<i64>| {
         let mut begin = store.begin.clone();
         begin.resume = number;
@@ -37,8 +40,15 @@ pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<Switched
         Ok(begun.map(|begun| (begin, begun)).ok_or_else(not_found))
     };
     let changed = match target {
-        None => begin_in(db, None),
-        Some(target) => find_session(db, target).and_then(|found| match found {
+        SwitchTarget::New => begin_in(db, None),
+        SwitchTarget::Fork(before) => match begin_in(db, None) {
+            Ok(Ok((begin, (start, others)))) => {
+                fork(db, present, start, store.rows.lines.to_file(*before))
+                    .map(|start| Ok((begin, (start, others))))
+            }
+            unbegun => unbegun,
+        },
+        SwitchTarget::Known(target) => find_session(db, target).and_then(|found| match found {
             Some(number) if number == present => Ok(Err(Report::failure(format!(
                 "session {number} is the one you are in"
             )))),
@@ -62,13 +72,45 @@ pub(super) fn switch(store: &mut Store, target: Option<&str>) -> Result<Switched
     store.rows = RowMap::default();
     store.numbers_known = true;
     store.report_other_openers(start.number, &others);
-    let thread = store.read(None, sessions::read_thread);
+    let threads = store.read(RecordedThreads::default(), sessions::read_threads);
     let left = store.read(None, |db, _| find_session(db, &present.to_string()));
     Ok(SwitchedSession {
         left,
         start,
-        thread,
+        forked_at: match target {
+            SwitchTarget::Fork(before) => Some(*before),
+            SwitchTarget::New | SwitchTarget::Known(_) => None,
+        },
+        threads,
     })
+}
+
+/// Fills the session that has just begun; deletes it when that fails.
+fn fork(
+    db: &mut Connection,
+    parent: i64,
+    start: SessionStart,
+    before: u32,
+) -> rusqlite::Result<SessionStart> {
+    let number = start.number;
+    let mut filled = || {
+        let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        fork::copy(&change, parent, number, before)?;
+        let last = sessions::last_line(&change, number)?;
+        change.commit()?;
+        Ok(last)
+    };
+    match filled() {
+        Ok(last) => Ok(SessionStart {
+            next_line: last + 1,
+            resumed: true,
+            ..start
+        }),
+        Err(error) => {
+            sessions::end(db, number)?;
+            Err(error)
+        }
+    }
 }
 
 fn not_found(target: &str) -> Report {

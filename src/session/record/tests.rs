@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::{
     CellStatus, PromptStart, RecordHandle, RecordOptions, RecordedOutcome, RecordedThread,
-    SessionSpec, open,
+    RecordedThreads, SessionSpec, open,
 };
 use crate::text::report::Report;
 
@@ -103,6 +103,7 @@ fn a_session_is_recorded_and_resumed() {
     let thread = RecordedThread {
         id: "t".into(),
         digest: "d".into(),
+        point: Some("u".into()),
     };
     record.set_thread("codex", Some(thread.clone()));
     let dialog = wait(record.dialog());
@@ -130,7 +131,11 @@ fn a_session_is_recorded_and_resumed() {
         (1, 5, true)
     );
     assert_eq!(wait(record.dialog()), dialog);
-    assert_eq!(wait(record.recorded_thread()), Some(thread));
+    let threads = RecordedThreads {
+        current: Some(thread.clone()),
+        points: vec![thread],
+    };
+    assert_eq!(wait(record.recorded_threads()), threads);
     assert_eq!(
         wait(record.dialog()).next_context(),
         "<context><code>math.pi</code><output>3.14</output></context>\n"

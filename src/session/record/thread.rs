@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 
 use super::request::{RecordWrite, StoreRequest};
 use super::store::{LONG_WAIT, Store};
-use super::values::{RecordedCell, SessionStart, TurnRow};
+use super::values::{RecordedCell, RecordedThreads, SessionStart, TurnRow};
 use super::{
     entries, inputs, listing, pictures, recovery_copy, saved_session, sessions, switch, tail, usage,
 };
@@ -181,7 +181,7 @@ fn handle_request(store: &mut Store, message: StoreRequest) {
             let _ = reply.send(end);
         }
         StoreRequest::SwitchSession { target, reply } => {
-            drop(reply.send(switch::switch(store, target.as_deref())))
+            drop(reply.send(switch::switch(store, &target)))
         }
         StoreRequest::Cells(reply) => drop(reply.send(cells(store))),
         StoreRequest::Inputs(wanted, reply) => {
@@ -190,7 +190,10 @@ fn handle_request(store: &mut Store, message: StoreRequest) {
         }
         StoreRequest::Saved(reply) => drop(reply.send(saved_session(store))),
         StoreRequest::Turns(reply) => drop(reply.send(turns(store))),
-        StoreRequest::Thread(reply) => drop(reply.send(store.read(None, sessions::read_thread))),
+        StoreRequest::Threads(reply) => {
+            let threads = store.read(RecordedThreads::default(), sessions::read_threads);
+            let _ = reply.send(threads);
+        }
         StoreRequest::Sessions { cwd, all, reply } => {
             drop(reply.send(store.read(Vec::new(), |db, _| listing::list(db, &cwd, all))));
         }

@@ -96,6 +96,17 @@ pub struct SessionRow {
     pub last_input: String,
     /// The session was one command line or one text.
     pub once: bool,
+    /// The session it was forked from.
+    pub fork: Option<ForkOrigin>,
+}
+
+/// Where a session was forked from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForkOrigin {
+    /// The other session, which may have been deleted since.
+    pub parent: i64,
+    /// In number of the first entry that was not taken along.
+    pub before: u32,
 }
 
 /// An agent's thread that holds the conversation, and the digest of its content.
@@ -105,6 +116,17 @@ pub struct RecordedThread {
     pub id: String,
     /// [`ThreadDigest::hex`](crate::agent::ThreadDigest::hex) of its content.
     pub digest: String,
+    /// The agent's id of the place in the thread that ends this content, where it can fork the thread there.
+    pub point: Option<String>,
+}
+
+/// What the record knows of an agent's threads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordedThreads {
+    /// The one that holds the conversation.
+    pub current: Option<RecordedThread>,
+    /// Places that hold earlier states of it. Without a point: the end of a thread of another session.
+    pub points: Vec<RecordedThread>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -203,12 +225,24 @@ pub struct RecordedDecision {
     pub decision: String,
 }
 
+/// The session to go on in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SwitchTarget {
+    New,
+    /// The one with this number or name.
+    Known(String),
+    /// A new one that holds the entries of this one below the In number.
+    Fork(u32),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedSession {
     /// The session that was left, unless it was empty and is gone.
     pub left: Option<i64>,
     pub start: SessionStart,
-    pub thread: Option<RecordedThread>,
+    /// In number before which it was forked from the session that was left; `None`: it is no fork of that.
+    pub forked_at: Option<u32>,
+    pub threads: RecordedThreads,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -8,6 +8,7 @@ mod commands;
 mod conversation;
 mod front;
 mod references;
+mod replaced;
 mod replay;
 mod resume;
 mod second_runtime;
@@ -396,6 +397,7 @@ pub(super) fn says(text: &str) -> Vec<AgentEvent> {
             turn: TURN,
             interrupted: false,
             thread: Some("T".into()),
+            point: None,
         },
     ]
 }

@@ -36,7 +36,7 @@ impl Steps {
             resumed: false,
             recorded: true,
         };
-        let started = Event::Started(Ok(start), None);
+        let started = Event::Started(Ok(start), Default::default());
         assert_eq!(steps.step(started), ["record opened", "advance"]);
         steps
     }

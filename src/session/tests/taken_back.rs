@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::agent::TurnRequest;
+use crate::question::{QuestionChoice, Reply};
+use crate::tools::tests::answering;
 
 /// Markup to words: cells, outputs and request of a user entry.
 fn short(text: &str) -> String {
@@ -172,13 +174,15 @@ fn a_replaced_turn_takes_all_after_it_along() {
             replaces: Some(line),
             ..Submission::default()
         });
-        let said = words(&run);
+        let yes = [Reply::Chosen(QuestionChoice::Once)];
+        let known = line < 6;
+        let said = answering(&stage, &run, &yes[..usize::from(known)]);
         stage.run(".x");
         let requests = stage.agent.requests();
         (said, requests.iter().skip(2).map(told).collect::<Vec<_>>())
     };
     let (said, requests) = replace(2, ".better");
-    assert_eq!(said, ["[6]", "> three", "Complete"]);
+    assert_eq!(said[said.len() - 3..], ["[6]", "> three", "Complete"]);
     assert_eq!(
         requests,
         [
@@ -193,7 +197,7 @@ fn a_replaced_turn_takes_all_after_it_along() {
     );
     // Edited into a cell: the turn leaves all the same.
     let (said, requests) = replace(4, "better");
-    assert_eq!(said[1], "ran better");
+    assert!(said.contains(&"ran better".to_owned()), "{said:?}");
     assert_eq!(
         requests,
         [(
@@ -273,7 +277,8 @@ fn a_replacement_that_fails_changes_nothing() {
         replaces: Some(2),
         ..Submission::default()
     });
-    assert_eq!(words(&run).len(), 3);
+    let said = answering(&stage, &run, &[Reply::Chosen(QuestionChoice::Once)]);
+    assert_eq!(said.last().unwrap(), "refill .use &`missing`", "{said:?}");
     stage.run(".y");
     assert_eq!(told(stage.agent.requests().last().unwrap()).1.len(), 3);
 }

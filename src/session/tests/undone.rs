@@ -1,5 +1,5 @@
 //! An exchange that ran cells is taken back: what is offered, what each answer does, what is said where nobody is
-//! asked.
+//! asked. `replaced.rs` has prompts that take the place of earlier ones.
 
 use super::*;
 use crate::config::RunCells;
@@ -7,7 +7,7 @@ use crate::runtime::{CellStep, Checkpoint, CheckpointRequest, CheckpointStep, Ch
 use crate::tools::tests::answering;
 
 /// Checkpoints there are before these cells.
-fn there(before: &[u32]) -> Checkpoints {
+pub(super) fn there(before: &[u32]) -> Checkpoints {
     let row = |number: &u32| Checkpoint {
         before: step(*number),
         ..Checkpoint::default()
@@ -19,7 +19,7 @@ fn there(before: &[u32]) -> Checkpoints {
     }
 }
 
-fn step(number: u32) -> CellStep {
+pub(super) fn step(number: u32) -> CellStep {
     CellStep {
         number,
         ..CellStep::default()
@@ -27,7 +27,10 @@ fn step(number: u32) -> CellStep {
 }
 
 /// Cell 1, prompt 2, which runs cells 3 and 4, and cell 5; checkpoints before `before`.
-fn talk(before: &'static [u32], change: impl FnOnce(&mut Parts)) -> (Stage, Arc<Mutex<Vec<u32>>>) {
+pub(super) fn talk(
+    before: &'static [u32],
+    change: impl FnOnce(&mut Parts),
+) -> (Stage, Arc<Mutex<Vec<u32>>>) {
     let went = Arc::new(Mutex::new(Vec::new()));
     let known = Arc::clone(&went);
     let mut script = usual();
@@ -119,33 +122,6 @@ fn a_no_leaves_the_interpreter_and_the_cells_are_told_as_cells() {
     let (said, went, _) = check("retry", no());
     assert_eq!(went, [0; 0]);
     assert_eq!(said[said.len() - 2..], ["> two", "Complete"]);
-}
-
-#[test]
-fn a_prompt_that_replaces_the_exchange_asks_first_too() {
-    let replaces = |reply, went_to: &[u32]| {
-        let (stage, went) = talk(&[3], |_| {});
-        let run = stage.session.submit(Submission {
-            text: ".other".into(),
-            replaces: Some(2),
-            ..Submission::default()
-        });
-        let said = answering(&stage, &run, &[Reply::Chosen(reply)]);
-        assert_eq!(*went.lock().unwrap(), went_to, "{said:?}");
-        assert_eq!(said[said.len() - 2..], ["> two", "Complete"]);
-        let sent = stage.agent.requests().pop().unwrap();
-        assert!(sent.history.is_empty(), "{:?}", sent.history);
-        said
-    };
-    let said = replaces(QuestionChoice::Once, &[3]);
-    assert!(
-        said.iter()
-            .any(|line| line.starts_with("Back before In [3]")),
-        "{said:?}"
-    );
-    let said = replaces(QuestionChoice::No, &[]);
-    let note = "the interpreter keeps what In [3] and In [4] did";
-    assert!(said.iter().any(|line| line == note), "{said:?}");
 }
 
 #[test]

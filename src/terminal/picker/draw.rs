@@ -130,6 +130,12 @@ fn row_line(mark: &str, row: &SessionRow, found: Option<&[SearchHit]>, width: us
         room = room.saturating_sub(columns(&name));
         line = line.and(PanelStyle::Strong, name);
     }
+    if let Some(fork) = row.fork {
+        let origin = format!("fork of {} before [{}]: ", fork.parent, fork.before);
+        let origin = cut(&origin, room).into_owned();
+        room = room.saturating_sub(columns(&origin));
+        line = line.and(PanelStyle::Dim, origin);
+    }
     if let Some(first) = found.and_then(<[SearchHit]>::first) {
         return with_excerpt(line, &first.text, &first.at, room);
     }

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::turns::prefix;
 use super::{Program, asked, program};
 use crate::support::responses::{Endpoint, Reply, conversation, shell_tool, tool_outputs};
 
@@ -200,4 +201,55 @@ fn a_thread_that_is_gone_is_seeded_from_the_record() {
     assert_eq!(conversation(&requests[1]), expected);
     assert_ne!(thread(&requests[0]), thread(&requests[1]));
     assert!(ran.stderr.is_empty(), "nothing to say: {}", ran.stderr);
+}
+
+/// Numbers: cell 1, prompts 2 to 4, edit 5, prompt 6, fork 7, in session 2 prompt 7, resume 8, in session 1 prompt 8.
+#[test]
+fn an_edited_prompt_and_a_fork_keep_the_prefix_that_is_cached() {
+    // A command is part of the thread, and would not be of one that is seeded.
+    let endpoint = Endpoint::answering(|index, request| match shell_call(request) {
+        Some(call) if index == 0 => call,
+        _ => Reply::text(&format!("answer {index}")),
+    });
+    let Some(program) = program("gpt-5.5", endpoint) else {
+        return;
+    };
+    let ran = program.piped(
+        "a = 1\n.first?\n.second?\n.third?\n%ipycodex edit 3\n.other?\n%ipycodex fork\n.more?\n\
+         %ipycodex resume 1\n.back?\n",
+    );
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let requests = program.endpoint.requests();
+    let [second, edited, more, back] = [2, 4, 5, 6].map(|at| &requests[at]);
+    // Sent in place of the second prompt: as it was, up to there.
+    assert_eq!(prefix(edited), prefix(second));
+    assert_eq!(tool_outputs(edited).len(), 1);
+    let before = conversation(second)[..2].to_vec();
+    let after = |more: &[String]| [before.as_slice(), more].concat();
+    let other = [user("other?"), said("answer 4")];
+    assert_eq!(conversation(edited), after(&other[..1]));
+    // The fork and the session that it was forked from begin alike.
+    let then = |prompt: &str| after(&[other.as_slice(), &[user(prompt)]].concat());
+    assert_eq!(conversation(more), then("more?"));
+    assert_eq!(conversation(back), then("back?"));
+    assert_eq!(prefix(more), prefix(back));
+    let (shared, rest) = prefix(edited);
+    assert_eq!(prefix(more).0[..shared.len()], shared);
+    assert_eq!(prefix(more).1, rest);
+
+    // All of it holds in another process: the fork goes on in its own thread, and is forked itself.
+    let ran = program.resumed("2", ".again?\n%ipycodex fork 7\n.anew?\n");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let requests = program.endpoint.requests();
+    let again = [
+        other.as_slice(),
+        &[user("more?"), said("answer 5"), user("again?")],
+    ]
+    .concat();
+    assert_eq!(conversation(&requests[7]), after(&again));
+    assert_eq!(thread(&requests[7]), thread(&requests[5]));
+    assert_eq!(conversation(&requests[8]), then("anew?"));
+    assert_eq!(prefix(&requests[8]), prefix(&requests[5]));
+    let origins = "SELECT parent || ' ' || forked_at FROM ipycodex_sessions WHERE parent IS NOT NULL ORDER BY session";
+    assert_eq!(program.recorded(origins), ["1 7", "2 7"]);
 }

@@ -51,8 +51,20 @@ pub(crate) struct ThreadResumeParams<'a> {
     pub(crate) exclude_turns: bool,
 }
 
+/// `thread/fork`: a new thread with the history and the tools of another one. As with `thread/resume`, the sandbox does
+/// not come along.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ThreadForkParams<'a> {
+    /// The turn to fork after; without one, all is taken along.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_turn_id: Option<&'a str>,
+    #[serde(flatten)]
+    pub(crate) setup: ThreadResumeParams<'a>,
+}
+
 lenient! {
-    /// The response to both, as far as it is read.
+    /// The response to each, as far as it is read.
     struct ThreadResponse {
         thread: Thread,
     }

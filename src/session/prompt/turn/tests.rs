@@ -39,6 +39,7 @@ fn finished() -> TurnEvent {
         turn: TURN,
         interrupted: false,
         thread: Some("T".into()),
+        point: None,
     })
 }
 

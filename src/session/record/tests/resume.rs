@@ -20,6 +20,7 @@ fn three() -> (
         Some(RecordedThread {
             id: "t".into(),
             digest: "d".into(),
+            point: None,
         }),
     );
     end(record, reports);
@@ -51,10 +52,13 @@ fn the_record_goes_on_in_the_other_session() {
         ),
         (1, 3, true)
     );
-    assert_eq!(first.thread.map(|thread| thread.id).as_deref(), Some("t"));
+    assert_eq!(
+        first.threads.current.map(|thread| thread.id).as_deref(),
+        Some("t")
+    );
     assert_eq!(wait(record.dialog()).cells.len(), 2);
     cell(&record, 3, "there", "");
-    assert!(taken(&record, "2").thread.is_none());
+    assert!(taken(&record, "2").threads.current.is_none());
     cell(&record, 2, "and there", "");
     assert_eq!(end(record, reports), [] as [&str; 0]);
     let all = "SELECT group_concat(session || ':' || line || ':' || source, ' ') FROM
@@ -70,6 +74,44 @@ fn the_record_goes_on_in_the_other_session() {
         text(&path, "SELECT num_cmds FROM sessions WHERE session = 1"),
         "3"
     );
+}
+
+#[test]
+fn a_fork_goes_on_with_copies_and_its_parent_stays_as_it_was() {
+    let (_directory, path, record, reports) = three();
+    taken(&record, "mine");
+    let fork = wait(record.switch_to_fork(2)).expect("it can be written");
+    let start = &fork.start;
+    assert_eq!(
+        (fork.left, fork.forked_at, start.next_line),
+        (Some(1), Some(2), 2)
+    );
+    let number = start.number;
+    let thread = |digest: &str| RecordedThread {
+        id: "t".into(),
+        digest: digest.into(),
+        point: None,
+    };
+    let threads = RecordedThreads {
+        current: None,
+        points: vec![thread("d")],
+    };
+    assert_eq!(fork.threads, threads, "the thread is the parent's");
+    cell(&record, 2, "new", "");
+    let sources = |record: &RecordHandle| {
+        let cells = wait(record.dialog()).cells.into_iter();
+        cells.map(|cell| cell.source).collect::<Vec<_>>()
+    };
+    assert_eq!(sources(&record), ["a", "new"]);
+    taken(&record, "1");
+    assert_eq!(sources(&record), ["a", "b"]);
+    // Once the parent has gone on, its thread holds more than the fork.
+    record.set_thread("codex", Some(thread("later")));
+    let again = taken(&record, &number.to_string());
+    assert_eq!(again.threads, RecordedThreads::default());
+    assert_eq!(end(record, reports), [] as [&str; 0]);
+    let forks = "SELECT session || ' of ' || parent || ' at ' || forked_at FROM ipycodex_sessions WHERE parent > 0";
+    assert_eq!(text(&path, forks), format!("{number} of 1 at 2"));
 }
 
 #[test]

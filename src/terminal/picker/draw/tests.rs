@@ -1,6 +1,7 @@
 //! The picker as drawn at common terminal sizes.
 
 use super::*;
+use crate::record::ForkOrigin;
 
 fn picker() -> Picker {
     let mut picker = Picker::new(Scope::Directory("/home/me/work".into()));
@@ -15,6 +16,7 @@ fn picker() -> Picker {
         first_prompt: String::new(),
         last_input: "x\x1b[31m = 1".into(),
         once: false,
+        fork: None,
     };
     let long = "explain\nwhat this does and why it takes so very long to do it";
     picker.add(
@@ -103,5 +105,24 @@ fn any_size_will_do() {
                 "{columns}x{rows}"
             );
         }
+    }
+}
+
+#[test]
+fn a_fork_names_the_session_it_came_from_and_no_row_is_too_wide() {
+    for (columns, expected) in [
+        (
+            80,
+            "       8  2026-01-08 10:11:12       3  fork of 7 before [3]: x^[[31m = 1",
+        ),
+        (36, "       8  01-08 10:11   fork of 7..."),
+    ] {
+        let mut picker = picker();
+        picker.rows[1].fork = Some(ForkOrigin {
+            parent: 7,
+            before: 3,
+        });
+        let drawn = drawn(&picker, columns, 24);
+        assert!(drawn.iter().any(|row| row == expected), "{drawn:#?}");
     }
 }

@@ -15,6 +15,7 @@ fn row(id: i64, name: &str, prompt: &str) -> SessionRow {
         first_prompt: prompt.into(),
         last_input: "x = 1".into(),
         once: false,
+        fork: None,
     }
 }
 

@@ -52,6 +52,7 @@ fn an_agent_that_stops_by_itself_leaves_no_thread() {
         turn: TURN,
         interrupted: true,
         thread: Some("T".into()),
+        point: None,
     });
     check(
         vec![text("a"), stopped],

@@ -177,7 +177,7 @@ fn the_end_has_the_texts_and_the_tokens_of_the_turn_and_of_what_ran_beside_it() 
         let end = turn.on(finished()).end.expect("the end");
         assert_eq!(end.texts, ["one", "two"]);
         assert_eq!(end.usage.map(|usage| usage.input), tokens);
-        assert_eq!(end.thread.as_deref(), Some("T"));
+        assert_eq!(end.thread.map(|end| end.thread).as_deref(), Some("T"));
     }
 }
 
