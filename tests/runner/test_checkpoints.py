@@ -1,6 +1,5 @@
 """Checkpoints: what a step back takes back, what it carries, what it cannot; both engines."""
 
-import ctypes
 import os
 import random
 import signal
@@ -12,22 +11,13 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Engine, is_alive  # noqa: E402
+from harness import Checkpointed, is_alive, kill  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 os.environ["PYTHONHASHSEED"] = "0"  # two interpreters show a set in the same order
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # who loses its parent becomes a child of ours, as under the guard
 
 
-class Steps(Engine):
-    def start(self, most=10, **options):
-        host = self.host(**options)
-        host.leader = host.pid
-        host.cells = 0
-        host.ask("checkpoints", op="keep", number=most)
-        self.settle(host)
-        return host
-
+class Steps(Checkpointed):
     def test_idle_threads_of_libraries_are_no_obstacle(self):
         for terminal in (False, True):
             with self.subTest(terminal=terminal):
@@ -48,25 +38,6 @@ class Steps(Engine):
                 self.assertIn("stepped", self.step(host, "back", number=host.cells, session=0))
                 if sys.version_info >= (3, 9):
                     self.assertEqual(self.cell(host, "await asyncio.to_thread(work, 2)").value, "3")
-
-    def cell(self, host, code, settle=True):
-        host.cells += 1
-        done = host.run(code, executionCount=host.cells)
-        if settle:
-            self.settle(host)
-        return done
-
-    def step(self, host, op, **fields):
-        host.send(type="checkpoints", op=op, **fields)
-        seen = host.finish("answer")
-        for frame in seen.of("moved"):
-            host.leader = frame["pid"]
-            self.addCleanup(kill, frame["pid"])
-        self.settle(host)
-        return seen.last
-
-    def value(self, host, code):
-        return host.run(code, silent=False, storeHistory=False).value
 
     def test_a_step_takes_back_names_values_and_places(self):
         for terminal in (False, True):
@@ -371,12 +342,6 @@ loop.call_soon(fails);"""
                     cells.append(code)
                     self.cell(host, code)
 
-    def waiting(self, host):
-        """The processes that wait: ours, since the interpreter's parent is this process."""
-        with open("/proc/self/task/%d/children" % os.getpid()) as file:
-            ours = [int(word) for word in file.read().split()]
-        return [process for process in ours if process != host.leader and is_alive(process) and script(process)]
-
 
 ASKING = """
 import threading
@@ -450,11 +415,6 @@ STATE = (
 )
 
 
-def script(process):
-    with open("/proc/%d/cmdline" % process, "rb") as file:
-        return b"runner.py" in file.read()
-
-
 def used(process):
     with open("/proc/%d/stat" % process) as file:
         return file.read().rpartition(")")[2].split()[11:13]
@@ -463,13 +423,6 @@ def used(process):
 def faulted(process):
     with open("/proc/%d/stat" % process) as file:
         return int(file.read().rpartition(")")[2].split()[7])
-
-
-def kill(process):
-    try:
-        os.kill(process, signal.SIGKILL)
-    except OSError:
-        pass
 
 
 class BuiltIn(Steps, unittest.TestCase):
