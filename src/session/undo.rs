@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::Submission;
 use crate::question::SteppedCell;
-use crate::runtime::{CellStep, CheckpointRequest};
+use crate::runtime::{CellStep, CheckpointRequest, LookBackRequest};
 
 /// The cells and sessions that steps of the interpreter refer to.
 #[derive(Debug, Default)]
@@ -64,6 +64,22 @@ impl InterpreterSessions {
     pub(super) fn back(&self, to: Option<u32>) -> CheckpointRequest {
         let session = self.here;
         CheckpointRequest::Back { to, session }
+    }
+
+    /// Returns the request to look back over these cells of the current session.
+    pub(super) fn look_back(
+        &self,
+        code: String,
+        from: Option<u32>,
+        to: Option<u32>,
+    ) -> LookBackRequest {
+        LookBackRequest {
+            code,
+            from,
+            to,
+            session: self.here,
+            unprotected: false,
+        }
     }
 
     /// Returns true when the current session has run this cell.

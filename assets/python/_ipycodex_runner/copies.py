@@ -4,7 +4,7 @@ In: the idle interpreter, without anything that a fork loses. Out: processes tha
 program. One process of all runs at a time: it owns the pipes, the terminal, the signals. Invariants: a copy is no child
 of the interpreter, so the interpreter's `wait` never finds it, but of the process that started it (the guard); it leads
 a session of its own, so no signal for the interpreter reaches it; it sleeps in one system call; it ends with the
-interpreter that made it and with the guard, however those end; what is asked of it (`look_back`) a child of its own
+interpreter that made it and with the guard, however those end; what is asked of it (`look`) a child of its own
 answers, and it sleeps on as it was. A process that handed over is stopped as a whole,
 threads too, and continues where it was when it gets the role back. Absent on purpose: the list of copies
 (`checkpoints`).
@@ -188,9 +188,9 @@ def look(host, link, data, mask):
         try:
             libc.prctl(DEATH_SIGNAL, _signal.SIGKILL, 0, 0, 0)
             os.close(ended)
-            from . import look_back
+            from . import look as looks
 
-            look_back.answer_as_copy(host, link, data[len(LOOK) :], mask)
+            send(link, {"look": looks.answer_as_copy(host, data[len(LOOK) :], mask)})
         finally:
             os._exit(0)
     os.close(end)

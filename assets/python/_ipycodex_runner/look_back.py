@@ -12,15 +12,13 @@ import os
 from select import POLLIN, poll
 from time import monotonic
 
-from . import confine, copies, references, snapshot, truncate, wire
+from . import confine, copies, look, wire
 
-EACH, WHOLE = 10, 30  # seconds: for one state; until no further one is asked
+WHOLE = 30  # seconds until no further state is asked
 AT_ONCE = 2  # looks that run beside each other
-LONGEST = 4000  # characters of a value
 LATE = "it was not asked: the %d s for all were over" % WHOLE
 SILENT = "its process did not answer a look"
 TOO_SOON = "the next cell started before one could be made"
-LIBRARIES = ("numpy", "pandas", "polars", "torch")  # whose values do not show all they hold
 
 
 def answer(request, server, checkpoints):
@@ -102,14 +100,9 @@ class Looks:
     def begin(self, index):
         copy = self.places[index]
         if copy is None:
-            engine, host = self.server.engine, self.server.host
-            run_apart = run_in_fork if host.confined else snapshot.run_in_copy
-            told = run_apart(lambda: evaluate(self.code, engine, host), host, None, EACH)
-            if told.get("error", {}).get("ename") == "KeyboardInterrupt":
-                raise KeyboardInterrupt
-            self.answers[index] = describe_answer(told)
+            self.answers[index] = look.look_at_present(self.code, self.server.engine, self.server.host)
             return
-        self.busy[index] = monotonic() + EACH + copies.PATIENCE
+        self.busy[index] = monotonic() + look.EACH + copies.PATIENCE
         try:
             os.write(copy.link, copies.LOOK + wire.dump({"code": self.code}).encode("ascii"))
         except OSError:
@@ -150,7 +143,7 @@ class Looks:
             self.answers[index] = told["look"]
         elif "looked" in told:
             del self.busy[index]
-            self.answers.setdefault(index, failure("ChildProcessError: the copy ended without a value"))
+            self.answers.setdefault(index, look.failure("ChildProcessError: the copy ended without a value"))
 
     def give_up(self, index):
         """Ends a copy that does not answer: a late message would be taken for another."""
@@ -187,132 +180,3 @@ def choose(answers, busy, count):
             differ = None not in ends and ends[0]["key"] != ends[1]["key"]
             gaps.append((differ, after - before, (before + after) // 2))
     return max(gaps)[2] if gaps else None
-
-
-def run_in_fork(work, host, _folder, limit):
-    """As `snapshot.run_in_copy`, in a process that is confined already and cannot be so twice."""
-    results, result, prints, output = snapshot.open_pipes(2, 210)
-    parent = os.getpid()
-    wire.flush_streams()
-    child = snapshot.fork()
-    if child == 0:
-        try:
-            confine.die_with_parent(parent)
-            snapshot.isolate_streams(host, result, output, ())
-            snapshot.tell(work, host, result)
-        finally:
-            os._exit(0)
-    os.close(result)
-    os.close(output)
-    printed, found = truncate.TruncatedStream(snapshot.MOST_PRINTED), bytearray()
-    try:
-        snapshot.read_output(child, results, prints, found, printed, limit)
-        told = snapshot.read_answer(found) or failed("ChildProcessError", "the copy ended without a value")
-    except TimeoutError as error:
-        told = failed("TimeoutError", str(error))
-    finally:
-        copies.signal_to(child, _signal.SIGKILL)
-        os.waitpid(child, 0)
-        os.close(results)
-        os.close(prints)
-    return dict(told, printed=snapshot.strip_escapes(printed.text()))
-
-
-def failed(name, text):
-    return {"error": {"ename": name, "evalue": text, "traceback": []}}
-
-
-# in a copy
-
-
-def answer_as_copy(host, link, data, mask):
-    """Answers a look in a child of a waiting copy; SIGUSR1 stops it (SIGTERM is for the guard, which is forked with the
-    handlers of this process)."""
-    interrupts = wire.interrupts
-    interrupts.held, interrupts.user = 0, True
-    kept = _signal.getsignal(_signal.SIGUSR1)
-    _signal.signal(_signal.SIGUSR1, on_stop)
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
-    code = wire.decode(data.decode("ascii"))["code"]
-    import sys
-
-    engine = sys.modules[__package__].engine
-
-    def work():
-        if kept is not None:
-            _signal.signal(_signal.SIGUSR1, kept)
-        return evaluate(code, engine, host)
-
-    copies.send(link, {"look": describe_answer(snapshot.run_in_copy(work, host, None, EACH))})
-
-
-def on_stop(_number, _frame):
-    if not wire.interrupts.held:
-        raise KeyboardInterrupt
-    wire.interrupts.pending = True
-
-
-def evaluate(code, engine, host):
-    """What `code` gives: the value of an expression, or what it raised; of other code what a cell would show."""
-    try:
-        compiled, _live, missing = references.compile_expression(code.strip(), engine.ns)
-    except Exception:
-        return evaluate_cell(code, engine, host)
-    if missing:
-        return {"undefined": missing}
-    shown = snapshot.FrameCollector()
-    host.send, host.defer, host.ask = shown.send, shown.defer, lambda frame: None
-    value = eval(compiled, engine.ns)
-    if compiled.co_flags & references.COROUTINE:
-        from . import loop, tools
-
-        value = loop.run(tools.await_value(value))
-    formatter = getattr(getattr(engine, "shell", None), "display_formatter", None)
-    if formatter is not None:
-        text = formatter.formatters["text/plain"](value)
-    else:
-        from . import mime
-
-        text = mime.format_repr(value)
-    return describe_text(text, fingerprint(value), value is None)
-
-
-def evaluate_cell(code, engine, host):
-    told = snapshot.run(code, engine, host)
-    if "error" in told:
-        return told
-    text = told["bundle"].get("text/plain", "")
-    return describe_text(text, None, not text)
-
-
-def describe_text(text, more, empty):
-    text = snapshot.strip_escapes(text)
-    return {"text": truncate.truncate(text, LONGEST), "key": "%x %s" % (hash(text), more), "empty": empty}
-
-
-def fingerprint(value):
-    """What tells two values apart whose texts are the same, where a text does not show all."""
-    if type(value).__module__.partition(".")[0] not in LIBRARIES:
-        return None
-    from . import trial
-
-    return hash(trial.fingerprint(value))
-
-
-def describe_answer(told):
-    """A value as the host gets it, from the answer of a copy, whose code may have written anything there."""
-    if "undefined" in told:
-        return {"kind": "undefined", "text": "not defined", "key": "undefined"}
-    error = told.get("error")
-    if error is not None:
-        if error.get("ename") == "TimeoutError" and not error.get("traceback"):
-            return failure("it took longer than %g s" % EACH)
-        return failure("%s: %s" % (error.get("ename"), truncate.truncate(str(error.get("evalue")), LONGEST)))
-    printed = truncate.truncate(told.get("printed", "").rstrip("\n"), LONGEST)
-    text = "" if told.get("empty") and printed else str(told.get("text", ""))
-    text = "\n".join(part for part in (printed, text) if part)
-    return {"kind": "value", "text": text, "key": "%s %s" % (told.get("key"), printed)}
-
-
-def failure(text):
-    return {"kind": "error", "text": text, "key": text}
