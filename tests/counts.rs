@@ -48,6 +48,7 @@ table! { RULES:
     "S3": "two at once do not mix";
     "S4": "poor surroundings: it starts, says what is missing, and loses nothing";
     "S5": "exit codes are as documented";
+    "S6": "the past is answered from facts: the cell that changed a value is found";
 }
 
 /// Tries that are counted: `name: rules, what is tried, [short form,] long form, test;`. The test gets the number of
@@ -158,6 +159,7 @@ counted! {
         crate::mcp::client_faults::each_way;
     kernel_faults: "R16 R17", "kernels and gateways that misbehave", [3] 143,
         crate::jupyter::faulty_kernels::each_way;
+    planted_cells: "S6", "sessions with one planted bad cell", [3] 200, crate::repl::look_back::planted_cells;
     interpreter_deaths: "R16", "interpreters that die", [2] 22, crate::repl::interpreter_deaths::each_way;
 }
 

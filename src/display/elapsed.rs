@@ -109,7 +109,10 @@ impl Elapsed {
             SessionEvent::End(EndEvent::Turn { .. }) => self.end(),
             SessionEvent::Cell(CellEvent::Status(text)) => self.set_status(text),
             SessionEvent::Begin(
-                BeginEvent::Input { .. } | BeginEvent::Step { .. } | BeginEvent::Asked { .. },
+                BeginEvent::Input { .. }
+                | BeginEvent::Wait
+                | BeginEvent::Step { .. }
+                | BeginEvent::Asked { .. },
             )
             | SessionEvent::Cell(_)
             | SessionEvent::Answer(_)

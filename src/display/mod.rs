@@ -207,7 +207,7 @@ impl Display {
                 self.cell.set_shell_policy();
                 Ok(())
             }
-            BeginEvent::Input { .. } => Ok(()),
+            BeginEvent::Wait | BeginEvent::Input { .. } => Ok(()),
         }
     }
 

@@ -199,6 +199,7 @@ impl<'a> EventMapper<'a> {
                 let content = json!({"code": self.code, "execution_count": line});
                 self.out.push(Out::Message("execute_input", content));
             }
+            BeginEvent::Wait => {}
             BeginEvent::AgentCell {
                 line,
                 title,

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::look_back::LookBack;
 use super::saved_state::{CheckpointStep, Checkpoints, SavedVariables};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -63,6 +64,8 @@ pub enum RuntimeReply {
     Checkpoints(Checkpoints),
     /// To `Checkpoints` requests that step.
     Stepped(Box<CheckpointStep>),
+    /// To `LookBack`.
+    LookedBack(LookBack),
     /// To `Variables`.
     Variables(SavedVariables),
     /// The request was carried out and has no result.

@@ -145,6 +145,10 @@ impl RuntimeCapabilities {
                 self.checkpoints,
                 self.unable("does not support checkpoints, so it cannot step back"),
             ),
+            RuntimeRequest::LookBack(_) => (
+                self.checkpoints,
+                self.unable("does not support checkpoints, so it cannot look back"),
+            ),
             RuntimeRequest::Variables { .. } => {
                 (self.saved_variables, self.unable("cannot keep variables"))
             }

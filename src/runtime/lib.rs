@@ -25,6 +25,7 @@ mod control;
 mod event;
 mod interpreter;
 mod jupyter;
+mod look_back;
 mod marks;
 #[cfg(test)]
 #[path = "../properties.rs"]
@@ -49,6 +50,7 @@ pub use answer::{
 pub use capabilities::{CompletionSupport, RuntimeCapabilities};
 pub use event::{DisplayData, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
+pub use look_back::{LookBack, LookBackRequest, PastState, PastValue};
 pub use request::{
     BranchRequest, DarkRendering, DryRunCell, EnvironmentChanges, Execute, HostCall, HostReply,
     HostRequest, InputReply, IpythonFlags, RecordLocation, RequestId, RuntimeRequest,

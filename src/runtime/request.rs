@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use ipycodex_jupyter::CommMessage;
 
+use super::look_back::LookBackRequest;
 use super::saved_state::{CheckpointRequest, VariablesRequest};
 use crate::text::offset::CodePoints;
 
@@ -124,6 +125,9 @@ pub enum RuntimeRequest {
     },
     /// Manages checkpoints and steps between them. Replies: as [`CheckpointRequest`] says.
     Checkpoints(CheckpointRequest),
+    /// Evaluates code in the states that checkpoints hold. Reply:
+    /// [`RuntimeReply::LookedBack`](super::RuntimeReply::LookedBack).
+    LookBack(LookBackRequest),
     /// Delivers a front-end's comm message to an object of the interpreter. A front-end's `Open` with an unknown
     /// target is closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output carries this request's id.
     /// Reply: [`RuntimeReply::Done`](super::RuntimeReply::Done).

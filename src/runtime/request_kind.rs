@@ -23,6 +23,7 @@ pub(crate) enum RequestKind {
     SetVariables,
     Comm,
     Checkpoints,
+    LookBack,
     Variables,
     Shutdown,
 }
@@ -46,6 +47,7 @@ impl RequestKind {
             RuntimeRequest::SetVariables { .. } => RequestKind::SetVariables,
             RuntimeRequest::Comm(_) => RequestKind::Comm,
             RuntimeRequest::Checkpoints(_) => RequestKind::Checkpoints,
+            RuntimeRequest::LookBack(_) => RequestKind::LookBack,
             RuntimeRequest::Variables { .. } => RequestKind::Variables,
             RuntimeRequest::Shutdown { .. } => RequestKind::Shutdown,
             RuntimeRequest::ReplyInput { .. }
@@ -71,6 +73,7 @@ impl RequestKind {
                 | RequestKind::Express
                 | RequestKind::Snapshot
                 | RequestKind::Comm
+                | RequestKind::LookBack
                 | RequestKind::Variables
         )
     }

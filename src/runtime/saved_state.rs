@@ -9,7 +9,8 @@ use serde::Deserialize;
 /// Requests about checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointRequest {
-    /// Sets how many checkpoints are kept. Reply: [`RuntimeReply::Checkpoints`](super::RuntimeReply::Checkpoints).
+    /// Sets of how many most recent cells each checkpoint is kept; of older ones fewer are. Reply:
+    /// [`RuntimeReply::Checkpoints`](super::RuntimeReply::Checkpoints).
     Keep(u32),
     /// Lists the checkpoints. Reply: as above.
     List,
@@ -72,9 +73,11 @@ pub struct Checkpoints {
     pub rows: Vec<Checkpoint>,
     /// The most recent cells without a checkpoint before them.
     pub missing: Vec<MissingCheckpoint>,
+    /// Number of older checkpoints that were thinned out.
+    pub thinned: u32,
     /// A step forward is possible.
     pub forward: bool,
-    /// Maximum number of checkpoints kept.
+    /// Number of most recent cells that each keep a checkpoint; before them every 2nd, 4th, 8th … keeps one.
     pub most: u32,
 }
 

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::Sender;
 
 use super::{
-    CellTerminal, Checkpoints, Completeness, Ending, Interrupter, ReferenceValue, RequestId,
-    Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest,
-    SavedVariables, Snapshot,
+    CellTerminal, Checkpoints, Completeness, Ending, Interrupter, LookBack, ReferenceValue,
+    RequestId, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeReply,
+    RuntimeRequest, SavedVariables, Snapshot,
 };
 use crate::output::mime::MimeBundle;
 use crate::request_kind::finished;
@@ -148,6 +148,9 @@ impl Script {
             ),
             RuntimeRequest::FindMissingNames { .. } => RuntimeReply::Missing(Vec::new()),
             RuntimeRequest::Checkpoints(_) => RuntimeReply::Checkpoints(Checkpoints::default()),
+            RuntimeRequest::LookBack(_) => {
+                RuntimeReply::LookedBack(LookBack::Unprotected("a scripted runtime".into()))
+            }
             RuntimeRequest::Variables { .. } => RuntimeReply::Variables(SavedVariables::default()),
             RuntimeRequest::Snapshot { .. }
             | RuntimeRequest::DryRun { .. }

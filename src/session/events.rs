@@ -52,6 +52,8 @@ pub enum BeginEvent {
         line: u32,
         kind: RunKind,
     },
+    /// The command that took the number works for a while; an interrupt ends that.
+    Wait,
     /// A cell of the agent began: events up to its end belong to it, as with a cell of the user.
     AgentCell {
         line: u32,

@@ -39,6 +39,7 @@ mod io;
 mod jobs;
 mod kernels;
 mod loading;
+mod look_back;
 pub mod magics;
 mod notebook_file;
 mod notice;

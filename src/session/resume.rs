@@ -262,7 +262,7 @@ fn choose(
     chosen
 }
 
-fn leaves(source: &str) -> bool {
+pub(super) fn leaves(source: &str) -> bool {
     let word = source.trim().trim_start_matches('%').trim_end_matches("()");
     matches!(word, "exit" | "quit")
 }

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 use crate::cell::{CellResult, CellRun};
 use crate::effect::{Effect, Event, To};
@@ -46,6 +47,10 @@ pub(super) enum ActiveJob {
         /// The command changes the session; an interrupt does not stop it.
         firm: bool,
     },
+    /// A command that waits for code in the user's interpreter, which an interrupt ends.
+    Look,
+    /// A command that works in an interpreter of its own, which ends when this is dropped.
+    Elsewhere(#[expect(dead_code, reason = "dropped to be heard of")] oneshot::Sender<()>),
 }
 
 struct Job {
@@ -191,7 +196,10 @@ impl Scheduler {
         let waits = |job: &mut Job| {
             let waits = matches!(
                 job.holder,
-                ActiveJob::Command { .. } | ActiveJob::Recording { .. }
+                ActiveJob::Command { .. }
+                    | ActiveJob::Look
+                    | ActiveJob::Elsewhere(_)
+                    | ActiveJob::Recording { .. }
             );
             waits && job.ticket == ticket
         };
@@ -340,11 +348,15 @@ impl Scheduler {
                 *interrupted = true;
                 Vec::new()
             }
-            (SchedulerEvent::Interrupted, ActiveJob::Command { firm: false }) => {
+            (
+                SchedulerEvent::Interrupted,
+                ActiveJob::Command { firm: false } | ActiveJob::Elsewhere(_),
+            ) => {
                 let out = out.clone();
                 self.running = None;
                 vec![Effect::Raise(Event::WaitStopped(out))]
             }
+            (SchedulerEvent::Interrupted, ActiveJob::Look) => vec![interrupt(RuntimeRole::User)],
             (SchedulerEvent::Skipped, ActiveJob::Cell(cell)) => {
                 let Some(replay) = &mut cell.replay else {
                     return Vec::new();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::numbering::in_words;
 use crate::question::SteppedCell;
-use crate::runtime::{CellStep, CheckpointRequest, Checkpoints};
+use crate::runtime::{CellStep, CheckpointRequest, Checkpoints, LookBackRequest};
 
 /// The cells and sessions that steps of the interpreter refer to.
 #[derive(Debug, Default)]
@@ -89,6 +89,22 @@ impl InterpreterSessions {
             session = *parent;
         }
         session
+    }
+
+    /// Returns the request to look back over these cells of the current session.
+    pub(super) fn look_back(
+        &self,
+        code: String,
+        from: Option<u32>,
+        to: Option<u32>,
+    ) -> LookBackRequest {
+        LookBackRequest {
+            code,
+            from,
+            to,
+            session: self.here,
+            unprotected: false,
+        }
     }
 
     /// Returns true when this is a cell of the current session.

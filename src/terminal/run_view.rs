@@ -91,8 +91,11 @@ impl RunView {
                 SessionEvent::Begin(BeginEvent::Step { .. }) if typing.is_none() => {
                     typing = self.type_at(KeyTarget::Replay(self.cells()), &router);
                 }
-                // A command may ask, too.
-                SessionEvent::Question(QuestionEvent::Asked(_)) if typing.is_none() => {
+                // A command may ask, too, or be stopped.
+                SessionEvent::Begin(BeginEvent::Wait)
+                | SessionEvent::Question(QuestionEvent::Asked(_))
+                    if typing.is_none() =>
+                {
                     typing = self.type_at(KeyTarget::Turn, &router);
                 }
                 SessionEvent::Cell(CellEvent::Started) => {
@@ -105,6 +108,7 @@ impl RunView {
                 SessionEvent::Cell(CellEvent::Ended { typeahead, .. }) => router.close(typeahead),
                 SessionEvent::Begin(
                     BeginEvent::AgentCell { .. }
+                    | BeginEvent::Wait
                     | BeginEvent::Step { .. }
                     | BeginEvent::Asked { .. },
                 )

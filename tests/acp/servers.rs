@@ -31,7 +31,7 @@ fn our_tools_reach_the_agent_in_its_turn_and_are_recorded_once() {
     shell.shows("weather(city='Rome') => sunny in Rome");
     let stored = shell.answers(2);
     assert!(
-        stored[0].1.contains("pyrun of pyrun run_cells"),
+        stored[0].1.contains("pyrun of pyrun look_back run_cells"),
         "{stored:?}"
     );
     assert!(stored[1].1.contains("load_skill weather"), "{stored:?}");

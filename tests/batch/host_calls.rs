@@ -206,8 +206,8 @@ _ = atexit.register(lambda: print(said(ipycodex.ask, 'bye')))
                 "TypeError: ask(): expected a prompt, got 3",
                 "TypeError: 'int' object is not iterable",
                 "Error: NameError: Missing tool(s) in user_ns: nope",
-                "Error: there is no tool `nope` in this session: it has pyrun, run_cells, read_output, notebook, \
-                 load_skill",
+                "Error: there is no tool `nope` in this session: it has pyrun, look_back, run_cells, \
+                 read_output, notebook, load_skill",
                 "Error: no cell was run: a cell of the user has asked this and waits",
                 &format!("Error: ask() {nobody}"),
                 &format!("Error: ask() {nobody}"),
@@ -368,7 +368,8 @@ ipycodex.display('shown beside')";
             "got one line",
             "shown beside",
             "Error no cell can be run for a cell that waits for it: run the code here",
-            "Error there is no tool `nope` for code that the agent runs: it has pyrun, read_output, notebook",
+            "Error there is no tool `nope` for code that the agent runs: it has pyrun, look_back, \
+             read_output, notebook",
             "Error ask() offers no functions to the agent here",
         ] {
             assert!(seen.contains(said), "{kernel}: {said}: {ran:#?}");

@@ -31,7 +31,7 @@ fn the_reference_client_works_without_a_shell() {
     for (mode, version) in [("auto", "2026-07-28"), ("legacy", "2025-11-25")] {
         let told = run(&home, &python, mode, &["--allow", "cells"]);
         let expected = format!(
-            "version {version}\ntools pyrun run_cells read_output notebook load_skill\npyrun 42 False\n\
+            "version {version}\ntools pyrun look_back run_cells read_output notebook load_skill\npyrun 42 False\n\
              run_cells True\nkept 42\nunknown tool refused\ncancelled\nafter 2\n"
         );
         assert_eq!(told, expected, "{mode}");

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::client::{CURRENT, Client, envelope, piped, result};
 use crate::support::home::Home;
 
-const OURS: [&str; 5] = [
+const OURS: [&str; 6] = [
     "pyrun",
+    "look_back",
     "run_cells",
     "read_output",
     "notebook",

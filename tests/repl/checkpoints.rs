@@ -26,7 +26,7 @@ pub(super) fn interpreters(home: &Home) -> Vec<i32> {
 
 /// Runs a cell, and waits until the interpreter has left a copy of itself: another may go for it. The process between
 /// the two is seen for a moment: what is counted has to stand.
-fn cell(shell: &Shell, number: u32, code: &str) {
+pub(super) fn cell(shell: &Shell, number: u32, code: &str) {
     await_copy(shell, || shell.cell(number, code));
 }
 
@@ -233,7 +233,7 @@ fn a_step_counts_in_the_sessions_that_the_cells_ran_in() {
 }
 
 /// Nothing of this home runs any more.
-fn gone(place: &std::path::Path) {
+pub(super) fn gone(place: &std::path::Path) {
     let home: PathBuf = place.to_owned();
     let home = home.as_os_str().as_bytes().to_owned();
     await_true("the end of all interpreters", || {

@@ -4,6 +4,7 @@ Invariant: every wait has a limit, and the process group is gone after `close`. 
 host decides.
 """
 
+import ctypes
 import json
 import os
 import pty
@@ -57,6 +58,56 @@ class Engine(object):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(pause)
             pause = min(1.5 * pause, 1)  # whoever is asked all the time makes none
+
+
+class Checkpointed(Engine):
+    """What the cases with checkpoints start from."""
+
+    def start(self, most=10, **options):
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # who loses its parent becomes a child of ours, as under the guard
+        host = self.host(**options)
+        host.leader = host.pid
+        host.cells = 0
+        host.ask("checkpoints", op="keep", number=most)
+        self.settle(host)
+        return host
+
+    def cell(self, host, code, settle=True):
+        host.cells += 1
+        done = host.run(code, executionCount=host.cells)
+        if settle:
+            self.settle(host)
+        return done
+
+    def step(self, host, op, **fields):
+        host.send(type="checkpoints", op=op, **fields)
+        seen = host.finish("answer")
+        for frame in seen.of("moved"):
+            host.leader = frame["pid"]
+            self.addCleanup(kill, frame["pid"])
+        self.settle(host)
+        return seen.last
+
+    def value(self, host, code):
+        return host.run(code, silent=False, storeHistory=False).value
+
+    def waiting(self, host):
+        """The processes that wait: ours, since the interpreter's parent is this process."""
+        with open("/proc/self/task/%d/children" % os.getpid()) as file:
+            ours = [int(word) for word in file.read().split()]
+        return [process for process in ours if process != host.leader and is_alive(process) and script(process)]
+
+
+def script(process):
+    with open("/proc/%d/cmdline" % process, "rb") as file:
+        return b"runner.py" in file.read()
+
+
+def kill(process):
+    try:
+        os.kill(process, signal.SIGKILL)
+    except OSError:
+        pass
 
 
 class Cell(object):

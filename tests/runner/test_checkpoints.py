@@ -1,6 +1,5 @@
 """Checkpoints: what a step back takes back, what it carries, what it cannot; both engines."""
 
-import ctypes
 import os
 import random
 import signal
@@ -12,22 +11,13 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Engine, is_alive  # noqa: E402
+from harness import Checkpointed, is_alive, kill  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 os.environ["PYTHONHASHSEED"] = "0"  # two interpreters show a set in the same order
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # who loses its parent becomes a child of ours, as under the guard
 
 
-class Steps(Engine):
-    def start(self, most=10, **options):
-        host = self.host(**options)
-        host.leader = host.pid
-        host.cells = 0
-        host.ask("checkpoints", op="keep", number=most)
-        self.settle(host)
-        return host
-
+class Steps(Checkpointed):
     def test_idle_threads_of_libraries_are_no_obstacle(self):
         for terminal in (False, True):
             with self.subTest(terminal=terminal):
@@ -48,25 +38,6 @@ class Steps(Engine):
                 self.assertIn("stepped", self.step(host, "back", number=host.cells, session=0))
                 if sys.version_info >= (3, 9):
                     self.assertEqual(self.cell(host, "await asyncio.to_thread(work, 2)").value, "3")
-
-    def cell(self, host, code, settle=True):
-        host.cells += 1
-        done = host.run(code, executionCount=host.cells)
-        if settle:
-            self.settle(host)
-        return done
-
-    def step(self, host, op, **fields):
-        host.send(type="checkpoints", op=op, **fields)
-        seen = host.finish("answer")
-        for frame in seen.of("moved"):
-            host.leader = frame["pid"]
-            self.addCleanup(kill, frame["pid"])
-        self.settle(host)
-        return seen.last
-
-    def value(self, host, code):
-        return host.run(code, silent=False, storeHistory=False).value
 
     def test_a_step_takes_back_names_values_and_places(self):
         for terminal in (False, True):
@@ -123,7 +94,8 @@ class Steps(Engine):
         for code, number, session in (("a = 1", 1, 0), ("a = 2", 2, 0), ("a = 3", 1, 1), ("a = 4", 3, 0)):
             host.run(code, executionCount=number, session=session)
             self.settle(host)
-        self.assertIn("only 3 are kept", self.step(host, "back", number=1)["failed"])
+        self.assertIn("stepped", self.step(host, "back", number=1))
+        self.step(host, "forward")
         refused = self.step(host, "back", number=2, session=1)["failed"]
         self.assertIn("only another session has run In [2]", refused)
         self.assertIn("In [9] has not run", self.step(host, "back", number=9, session=1)["failed"])
@@ -187,18 +159,53 @@ class Steps(Engine):
         self.assertEqual([step["wrote"] for step in over], [["process: true"], [path + "2"]])
         self.assertEqual(self.value(host, "f.tell()"), "3")
 
-    def test_bounds(self):
+    def test_the_further_back_the_fewer_are_kept(self):
         host = self.start(most=2)
-        for number in range(5):
+        for number in range(1, 25):
             self.cell(host, "a = %d" % number)
         there = host.ask("checkpoints", op="list")["checkpoints"]
-        self.assertEqual([row["number"] for row in there["rows"]], [4, 5])
-        self.assertIn("only 2 are kept", self.step(host, "back", number=2)["failed"])
+        kept = [row["number"] for row in there["rows"]]
+        self.assertEqual((kept[0], kept[-2:]), (1, [23, 24]))
+        distances = [after - before for before, after in zip(kept, kept[1:])]
+        self.assertEqual(distances, sorted(distances, reverse=True))
+        self.assertEqual((len(kept) + there["thinned"], len(kept) <= 8), (24, True), kept)
         waiting = self.waiting(host)
-        self.assertEqual(len(waiting), 3)
+        self.assertEqual(len(waiting), len(kept) + 1)
+        gone = next(number for number in range(2, 23) if number not in kept)
+        for _process in range(2):  # also in a copy that was made when that one was still there
+            why = self.step(host, "back", number=gone)["failed"]
+            self.assertIn("no checkpoint before In [%d]: it was thinned out" % gone, why)
+            self.step(host, "back", number=kept[-3])
+        self.assertEqual(self.value(host, "a"), str(kept[-3] - 1))
+        self.assertIn("stepped", self.step(host, "back", number=1))
+        self.assertEqual(self.value(host, "'a' in dir()"), "False")
         host.ask("checkpoints", op="keep", number=0)
-        self.until(lambda: not any(map(is_alive, waiting)))
-        self.assertIn("no checkpoints are kept", self.step(host, "back")["failed"])
+        self.until(lambda: not any(is_alive(process) for process in waiting if process != host.leader))
+        self.assertIn("no checkpoints are kept", host.ask("checkpoints", op="back")["failed"])
+
+    def test_where_copies_hold_too_much_those_go_that_hold_much_and_say_little(self):
+        host = self.start()
+        self.cell(host, "import _ipycodex_runner.fork_state as state; kept = state.available_memory")
+        self.cell(host, "a = bytearray(b'x') * (30 << 20)")
+        for number in range(6):
+            self.cell(host, "a[:] = bytes([%d]) * len(a)" % number)
+        self.cell(host, "state.available_memory = lambda: 200 << 20")
+        there = host.ask("checkpoints", op="list")["checkpoints"]
+        numbers = [row["number"] for row in there["rows"]]
+        self.assertEqual((numbers[0], numbers[-1]), (1, 9), numbers)
+        self.assertTrue(3 <= len(numbers) < 9, numbers)
+        self.assertLess(sum(row["memory"] for row in there["rows"]), 120 << 20)
+        self.assertTrue(all(none["why"] == "it was dropped to free memory" for none in there["missing"]))
+
+    def test_an_idle_moment_measures_few_of_many_copies(self):
+        host = self.start()
+        self.cell(host, "import _ipycodex_runner.fork_state as state; old = state.memory_by_kind; looks = []")
+        self.cell(host, "state.memory_by_kind = lambda path: looks.append(path) or old(path)")
+        for number in range(30):
+            self.cell(host, "looks.clear()")
+        self.cell(host, "looks.clear()", settle=False)
+        time.sleep(0.5)  # nothing is asked meanwhile
+        self.assertIn(self.value(host, "len(looks)"), ("4", "5"))
 
     def test_a_copy_that_was_ended_from_outside(self):
         host = self.start()
@@ -278,8 +285,8 @@ class Steps(Engine):
         for number in range(1000):
             self.cell(host, "a = %d" % number, settle=number > 985)
         there = host.ask("checkpoints", op="list")["checkpoints"]
-        self.assertEqual([row["number"] for row in there["rows"]], list(range(991, 1001)))
-        self.assertEqual(len(self.waiting(host)), 11)
+        self.assertEqual([row["number"] for row in there["rows"]][-10:], list(range(991, 1001)))
+        self.assertLess(len(self.waiting(host)), 32)
         self.step(host, "back", number=995)
         self.assertEqual(self.value(host, "a"), "993")
 
@@ -371,12 +378,6 @@ loop.call_soon(fails);"""
                     cells.append(code)
                     self.cell(host, code)
 
-    def waiting(self, host):
-        """The processes that wait: ours, since the interpreter's parent is this process."""
-        with open("/proc/self/task/%d/children" % os.getpid()) as file:
-            ours = [int(word) for word in file.read().split()]
-        return [process for process in ours if process != host.leader and is_alive(process) and script(process)]
-
 
 ASKING = """
 import threading
@@ -450,11 +451,6 @@ STATE = (
 )
 
 
-def script(process):
-    with open("/proc/%d/cmdline" % process, "rb") as file:
-        return b"runner.py" in file.read()
-
-
 def used(process):
     with open("/proc/%d/stat" % process) as file:
         return file.read().rpartition(")")[2].split()[11:13]
@@ -463,13 +459,6 @@ def used(process):
 def faulted(process):
     with open("/proc/%d/stat" % process) as file:
         return int(file.read().rpartition(")")[2].split()[7])
-
-
-def kill(process):
-    try:
-        os.kill(process, signal.SIGKILL)
-    except OSError:
-        pass
 
 
 class BuiltIn(Steps, unittest.TestCase):

@@ -15,6 +15,10 @@ from . import copies, file_audit, fork_state, prefault
 
 QUIET = 20  # ms without a request before a copy is made
 LINE = 60  # characters of a cell that name it
+MEASURED = 4  # copies that are measured in one idle moment
+PAGE = 4096
+KILLED = "its process was killed by something else"
+THINNED = "it was thinned out: the further back, the fewer are kept"
 ELSEWHERE = (
     "in this interpreter, only another session has run In [%d]: "
     "`%%ipycodex resume` goes to it, and then `%%ipycodex back %d` works"
@@ -42,7 +46,8 @@ class Checkpoints:
         self.log = []  # steps, oldest first
         self.copies = []  # by the number of steps they have seen
         self.reasons = {}  # number of steps -> why there is no copy
-        self.memory = {}  # process -> bytes it holds alone
+        self.memory = {}  # process -> bytes it holds alone, when last measured
+        self.turn = 0  # which of the older copies are measured next
         self.stale = True  # what runs has changed since the last copy
         self.prefaulter = prefault.Prefaulter()
         self.link = None  # to the process that `forward` leads to
@@ -65,7 +70,7 @@ class Checkpoints:
 
     def set_limit(self, most):
         self.limit = most
-        self.drop_oldest()
+        self.thin_out()
         if not most:
             file_audit.current = None
         elif not self.stale and not self.has_newest():
@@ -102,7 +107,7 @@ class Checkpoints:
         now = len(self.log)
         for copy in [copy for copy in self.copies if copy.steps == now]:
             self.end_copy(copy)
-        self.reasons = {steps: why for steps, why in self.reasons.items() if steps < now}
+        self.reasons.pop(now, None)
         why = fork_state.find_obstacle(self.host)
         if why is None:
             began = perf_counter()
@@ -120,7 +125,7 @@ class Checkpoints:
                 self.prefaulter.prefault(copies.libc, lambda: self.is_quiet(None, 0))
         if why is not None:
             self.reasons[now] = why
-        self.drop_oldest()
+        self.thin_out()
         self.measure(True)
         return False
 
@@ -154,26 +159,57 @@ class Checkpoints:
         return not came
 
     def measure(self, beside=False):
-        """Measures the memory that only the copies use; with `beside`, stops when a request comes. Drops the oldest
-        copies when they use more than a quarter of the available memory."""
-        total = 0
-        for copy in self.copies:
+        """Measures the memory that only the copies use: of all, or with `beside` of the newest and in turn of the
+        others, until a request comes. Drops copies when they use more than a quarter of the available memory."""
+        for copy in self.pick_some() if beside else list(self.copies):
             if beside and not self.is_quiet(None, 0):
                 return
             self.memory[copy.process] = fork_state.memory_by_kind("/proc/%d/smaps_rollup" % copy.process).get(
                 "Private_Dirty", 0
             )
-            total += self.memory[copy.process]
+        total = sum(self.memory.get(copy.process, 0) for copy in self.copies)
         left = fork_state.available_memory()
         while self.copies and left is not None and total > (left + total) // 4:
-            total -= self.memory.get(self.copies[0].process, 0)
-            self.reasons[self.copies[0].steps] = "it was dropped to free memory"
-            self.end_copy(self.copies[0])
-
-    def drop_oldest(self):
-        for copy in self.copies[: max(len(self.copies) - self.limit - 1, 0) if self.limit else None]:
-            self.reasons[copy.steps] = "only %d are kept" % self.limit
+            copy = self.choose_dispensable()
+            total -= self.memory.get(copy.process, 0)
+            self.reasons[copy.steps] = "it was dropped to free memory"
             self.end_copy(copy)
+
+    def pick_some(self):
+        """The newest copies, whose memory changes most, and as many others in turn."""
+        newest, others = self.copies[-MEASURED // 2 :], self.copies[: -MEASURED // 2]
+        begin = self.turn % len(others) if others else 0
+        self.turn = begin + MEASURED // 2
+        return newest + others[begin : self.turn]
+
+    def choose_dispensable(self):
+        """The copy that holds most, measured by what history loses with it: the cells from the copy before it to the
+        one after it, which count less the longer ago they ran."""
+        now = len(self.log)
+
+        def rank(index):
+            copy = self.copies[index]
+            before = self.copies[index - 1].steps if index else -1
+            lost = self.copies[index + 1].steps - before
+            return (self.memory.get(copy.process, 0) + PAGE) * (now - copy.steps + 1) / lost
+
+        return self.copies[max(range(len(self.copies) - 1), key=rank, default=-1)]
+
+    def thin_out(self):
+        """Ends copies so that the last `limit` cells keep theirs, and those before them about every 2nd, 4th, 8th …, at
+        most eight of a distance and two of the larger ones."""
+        now, last = len(self.log), None
+        unit = max(min(self.limit, 10) * 4 // 5, 1)
+        for copy in list(self.copies):
+            over = now - copy.steps - self.limit
+            level = ((over - 1) // unit).bit_length() + 1 if over > 0 else 0
+            if not self.limit:
+                self.end_copy(copy)
+            elif level and last is not None and last >> level == copy.steps >> level:
+                self.reasons[copy.steps] = THINNED
+                self.end_copy(copy)
+            else:
+                last = copy.steps
 
     def end_copy(self, copy):
         copy.end()
@@ -184,7 +220,7 @@ class Checkpoints:
         for copy in [copy for copy in self.copies if not copy.is_alive()]:
             copy.close()
             self.copies.remove(copy)
-            self.reasons[copy.steps] = "its process was killed by something else"
+            self.reasons.setdefault(copy.steps, KILLED)
 
     def has_newest(self):
         return self.copies and self.copies[-1].steps == len(self.log)
@@ -210,6 +246,7 @@ class Checkpoints:
         return {
             "rows": rows,
             "missing": missing,
+            "thinned": sum(why == THINNED for why in self.reasons.values()),
             "forward": self.link is not None,
             "most": self.limit,
             "stale": self.stale,
@@ -243,6 +280,7 @@ class Checkpoints:
             "connections": fork_state.count_connections(),
             "held": list(self.memory.items()),
             "most": self.limit,
+            "reasons": [(steps, why) for steps, why in self.reasons.items() if steps < target],
         }
         return self.hand_over(copy, told, request)
 
@@ -279,7 +317,8 @@ class Checkpoints:
         return self.report_step(told, over)
 
     def on_takeover(self, link, told):
-        """Called in a copy that takes over the interpreter's role."""
+        """Called in a copy that takes over the interpreter's role; it learns what has been ended since it was made."""
+        self.reasons.update(told["reasons"])
         self.drop_dead()
         self.link, self.forward_processes, self.limit = link, told["behind"], told["most"]
         self.memory = dict(told["held"])

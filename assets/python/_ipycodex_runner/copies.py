@@ -4,7 +4,8 @@ In: the idle interpreter, without anything that a fork loses. Out: processes tha
 program. One process of all runs at a time: it owns the pipes, the terminal, the signals. Invariants: a copy is no child
 of the interpreter, so the interpreter's `wait` never finds it, but of the process that started it (the guard); it leads
 a session of its own, so no signal for the interpreter reaches it; it sleeps in one system call; it ends with the
-interpreter that made it and with the guard, however those end. A process that handed over is stopped as a whole,
+interpreter that made it and with the guard, however those end; what is asked of it (`look`) a child of its own
+answers, and it sleeps on as it was. A process that handed over is stopped as a whole,
 threads too, and continues where it was when it gets the role back. Absent on purpose: the list of copies
 (`checkpoints`).
 """
@@ -15,7 +16,7 @@ import fcntl
 import os
 import sys
 import termios
-from select import POLLIN, poll
+from select import POLLHUP, POLLIN, poll
 from time import sleep, time
 
 from . import fork_state, host_watch, wire
@@ -23,9 +24,11 @@ from .stdlib import GenuineModules
 
 DEATH_SIGNAL = 1  # of prctl
 PATIENCE = 5.0  # seconds for a copy to take over
+AGAIN = 20  # ms until a signal is sent again that may have come too soon
 LIMIT = os.sysconf("SC_OPEN_MAX")  # below 0: none
 FIRST_FD = min(230, LIMIT // 2) if LIMIT > 0 else 230  # descriptors from here on
 TIOCNOTTY = getattr(termios, "TIOCNOTTY", 0x5422)
+LOOK, STOP = b"look ", b"stop"  # how messages begin that are not for the copy itself
 ALL = set(_signal.valid_signals()) - {_signal.SIGTERM, _signal.SIGKILL, _signal.SIGSTOP, _signal.SIGCONT}
 
 libc = None
@@ -101,7 +104,7 @@ def make(host, steps):
             _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
             wire.interrupts.release()
     try:
-        told = wait_as_copy(theirs, between)
+        told = wait_as_copy(host, theirs, between, before)
         take_over(host, told, baggage)
         restart_threads(host)
     except BaseException:
@@ -143,8 +146,9 @@ def wait_until_ready(link, status):
     return told["waits"]
 
 
-def wait_as_copy(link, between):
-    """Sleeps until the copy takes over. The copy does not outlive its parent."""
+def wait_as_copy(host, link, between, mask):
+    """Sleeps until the copy takes over. The copy does not outlive its parent; in a child that answers a look, `mask`
+    are the signals blocked."""
     os.setsid()
     while os.getppid() == between:
         sleep(0.0002)
@@ -154,14 +158,57 @@ def wait_as_copy(link, between):
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
     score = set_oom_score("1000")
     send(link, {"waits": os.getpid()})
-    data = os.read(link, 1 << 20)
-    told = wire.decode(data.decode("ascii")) if data else {"end": True}
-    if "end" in told:
-        os._exit(0)
+    told = serve_looks(host, link, mask, lambda: read(link))
     if kept is not None:
         _signal.signal(_signal.SIGTERM, kept)
     set_oom_score(score)
     return told
+
+
+def serve_looks(host, link, mask, read_next):
+    """The message on which the copy takes over; `read_next()` waits for one. Ends the process on any other message,
+    and with the link."""
+    while True:
+        data = read_next()
+        while data is not None and data.startswith(LOOK):
+            data = look(host, link, data, mask)
+        if data is None or data == STOP:
+            continue
+        told = wire.decode(data.decode("ascii")) if data else {"end": True}
+        if "end" in told:
+            os._exit(0)
+        return told
+
+
+def look(host, link, data, mask):
+    """Has a child answer a look, and stops it when another message comes, which is returned."""
+    ended, end = os.pipe()
+    child = fork()
+    if child == 0:
+        try:
+            libc.prctl(DEATH_SIGNAL, _signal.SIGKILL, 0, 0, 0)
+            os.close(ended)
+            from . import look as looks
+
+            send(link, {"look": looks.answer_as_copy(host, data[len(LOOK) :], mask)})
+        finally:
+            os._exit(0)
+    os.close(end)
+    poller = poll()
+    poller.register(ended, POLLIN)
+    poller.register(link, POLLIN)
+    came = None
+    while (ended, POLLHUP) not in poller.poll(None if came is None else AGAIN):
+        if came is None:
+            came = read(link)
+            poller.unregister(link)
+        signal_to(child, _signal.SIGUSR1)  # which may come just before a system call that sleeps
+    os.waitpid(child, 0)
+    os.close(ended)
+    while _signal.sigtimedwait({_signal.SIGCHLD}, 0):
+        pass  # that was not the user's child
+    send(link, {"looked": True})
+    return came
 
 
 def set_oom_score(text):
@@ -198,15 +245,16 @@ def hand_over(host, copy, told):
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
     score = set_oom_score("1000")
     requests.buffer, requests.lines[:] = bytearray(), []
-    told = None
-    while told is None:
+    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, ())
+
+    def read_when_woken():
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
         os.kill(os.getpid(), _signal.SIGSTOP)
-        try:
-            told = receive(copy.link, 0)
-        except Gone:
-            os._exit(0)
-        if told is not None and "end" in told:
-            os._exit(0)
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
+        return read(copy.link) if has_come(copy.link, 0) else None
+
+    told = serve_looks(host, copy.link, before, read_when_woken)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     set_oom_score(score)
     if kept is not None:
         _signal.signal(_signal.SIGTERM, kept)
@@ -318,17 +366,26 @@ def send(link, message, must=False):
 
 def receive(link, seconds):
     """A message that is there or comes within `seconds`; None: none. Raises Gone at the end."""
-    poller = poll()
-    poller.register(link, POLLIN)
-    if not poller.poll(seconds * 1000):
+    if not has_come(link, seconds):
         return None
-    try:
-        data = os.read(link, 1 << 20)
-    except OSError:
-        data = b""
+    data = read(link)
     if not data:
         raise Gone
     return wire.decode(data.decode("ascii"))
+
+
+def read(link):
+    """A whole message; nothing at the end."""
+    try:
+        return os.read(link, 1 << 20)
+    except OSError:
+        return b""
+
+
+def has_come(link, seconds):
+    poller = poll()
+    poller.register(link, POLLIN)
+    return bool(poller.poll(seconds * 1000))
 
 
 def is_link_open(link):

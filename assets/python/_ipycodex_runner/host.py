@@ -26,6 +26,7 @@ class Host:
         self.ids = {}  # of the request that a thread serves; without one it is the main thread's
         self.cell = None  # the request that is the cell which runs
         self.calls = 0
+        self.confined = False  # the process itself can change nothing but files in the folders it may write in
         self.stdin = "terminal" if pty else "refuse"
         self.dark = None  # the terminal the running cell is looked at on is dark: "text"; "pictures" are to fit it, too
         self.interrupts = interrupts

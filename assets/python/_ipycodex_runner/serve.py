@@ -26,7 +26,7 @@ NO_IPYTHON = "IPython of %s cannot be loaded (%s); cells run without it"
 # what is looked up for the keyboard
 LOOKUPS = {"complete", "inspect", "is_complete", "missing"}
 # answers that come after all output written so far
-ORDERED = {"tool", "evaluate", "express", "snapshot", "trial", "branch", "comm", "variables"}
+ORDERED = {"tool", "evaluate", "express", "snapshot", "trial", "branch", "comm", "variables", "look_back"}
 
 
 def main(arguments):
@@ -43,6 +43,7 @@ def main(arguments):
     faulthandler.enable(2)
     faulthandler.register(_signal.SIGQUIT, 2)
     host = Host(request_fd, frame_fd, nonce, pty)
+    host.confined = "--confine" in arguments and unprotected is None
     if "--kernel" in arguments:
         host.kernel = arguments[arguments.index("--kernel") + 1]
     package.host = host
@@ -165,6 +166,7 @@ class Server:
             "set": self.set,
             "comm": self.comm,
             "checkpoints": self.checkpoints,
+            "look_back": self.look_back,
             "trial": self.trial,
             "branch": self.branch,
             "variables": self.variables,
@@ -363,6 +365,16 @@ class Server:
 
             self.checkpointer = lazy_checkpoints.LazyCheckpoints()
         return self.checkpointer.answer(request, self)
+
+    def look_back(self, request):
+        from . import checkpoints, look_back
+
+        there = self.checkpointer
+        if there is None:
+            there = checkpoints.Checkpoints(self)  # none are wanted: only the present can be asked
+        elif not isinstance(there, checkpoints.Checkpoints):
+            there = self.checkpointer = there.load(self)
+        return self.run_beside_cells(request, lambda: look_back.answer(request, self, there))
 
     def trial(self, request):
         from . import trial

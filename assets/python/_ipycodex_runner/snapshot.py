@@ -196,8 +196,8 @@ def strip_escapes(text):
 def become_copy(work, rules, host, parent, result, output, kept=()):
     """The whole life of the copy; of the interpreter's descriptors it has those in `kept`."""
     try:
-        try:
-            host.process = os.getpid()
+
+        def work_confined():
             os.setsid()
             confine.die_with_parent(parent)
             isolate_streams(host, result, output, kept)
@@ -208,15 +208,24 @@ def become_copy(work, rules, host, parent, result, output, kept=()):
             figures.close_except(set())  # the interpreter's: not to be shown as if this code had drawn them
             wire.interrupts.held = 0
             wire.interrupts.user = True
-            answer = work()
-        except BaseException as error:
-            answer = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
-        wire.flush_streams()
-        if host.process != os.getpid():
-            os._exit(0)  # a child that user code has forked
-        wire.write_all(result, wire.dump(answer).encode("ascii") + b"\n")
+            return work()
+
+        tell(work_confined, host, result)
     finally:
         os._exit(0)
+
+
+def tell(work, host, result):
+    """Writes what `work()` answers, or raises."""
+    host.process = os.getpid()
+    try:
+        answer = work()
+    except BaseException as error:
+        answer = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
+    wire.flush_streams()
+    if host.process != os.getpid():
+        os._exit(0)  # a child that user code has forked
+    wire.write_all(result, wire.dump(answer).encode("ascii") + b"\n")
 
 
 def isolate_streams(host, result, output, kept):

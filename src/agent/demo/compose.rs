@@ -77,7 +77,9 @@ fn requested_calls(request: &str, tools: &[Tool]) -> Vec<(String, Value)> {
             calls.push(("pyrun", json!({"code": code})));
         }
     }
-    calls.extend(quoted_after(request, "pyrun").map(|code| ("pyrun", json!({"code": code}))));
+    for tool in ["pyrun", "look_back"] {
+        calls.extend(quoted_after(request, tool).map(|code| (tool, json!({"code": code}))));
+    }
     calls.extend(quoted_after(request, "skill").map(|path| ("load_skill", json!({"path": path}))));
     calls.retain(|(name, _)| offered(name));
     calls

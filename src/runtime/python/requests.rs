@@ -149,6 +149,15 @@ pub(crate) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
             };
             json!({"type": "checkpoints", "id": id, "op": op, "number": number, "session": session})
         }
+        RuntimeRequest::LookBack(look) => json!({
+            "type": "look_back",
+            "id": id,
+            "code": look.code,
+            "from": look.from,
+            "to": look.to,
+            "session": look.session,
+            "unprotected": look.unprotected,
+        }),
         RuntimeRequest::Variables { wish, file } => {
             let op = match wish {
                 VariablesRequest::Save => "keep",

@@ -59,6 +59,8 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/key_completion.py",
     "_ipycodex_runner/lazy_checkpoints.py",
     "_ipycodex_runner/live_objects.py",
+    "_ipycodex_runner/look.py",
+    "_ipycodex_runner/look_back.py",
     "_ipycodex_runner/loop.py",
     "_ipycodex_runner/magic_cells.py",
     "_ipycodex_runner/magic_files.py",

@@ -5,6 +5,7 @@
 //! command that is being carried out.
 
 mod agent;
+mod look_back;
 mod notebooks;
 mod output;
 pub(super) mod replace;
@@ -239,6 +240,7 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
             );
             step.wait_firmly(out, done);
         }
+        MagicEffect::LookBack(wish) => look_back::begin(step, wish, number, out),
         MagicEffect::Interrupt if step.state.scheduler.active().is_some() => {
             step.raise(Event::Interrupted)
         }

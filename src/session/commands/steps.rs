@@ -18,7 +18,7 @@ use crate::magics::StepRequest;
 use crate::numbering::in_words;
 use crate::record::RecordHandle;
 use crate::runtime::{CellStep, CheckpointRequest, CheckpointStep, Checkpoints, RuntimeReply};
-use crate::text::{age_in_words, aligned, bytes_in_words};
+use crate::text::{age_in_words, aligned, bytes_in_words, counted};
 use crate::undo::{InterpreterSessions, SteppedLines};
 
 /// Names of files or programs that one line lists.
@@ -232,6 +232,14 @@ fn listed(there: &Checkpoints, sessions: &InterpreterSessions) -> String {
             none.why
         )
     }));
+    if there.thinned > 0 {
+        let were = if there.thinned == 1 { "was" } else { "were" };
+        lines.push(format!(
+            "{} {were} thinned out: the last {} cells keep theirs, and before them every 2nd, 4th, 8th …",
+            counted(there.thinned as usize, "older checkpoint"),
+            there.most
+        ));
+    }
     if there.forward {
         lines.push("`%ipycodex forward` returns to where the last step back was made.".to_owned());
     }

@@ -1,7 +1,10 @@
-//! Commands about earlier cells: `back` and `forward` step the interpreter, `replay` runs cells again.
+//! Commands about earlier cells: `back` and `forward` step the interpreter, `when` asks it about its past, `replay`
+//! runs cells again.
 
 use super::entries::ranges;
-use super::magic::{Magic, MagicContext, MagicEffect, ReplayRequest, Run, StepRequest};
+use super::magic::{
+    LookBackWish, Magic, MagicContext, MagicEffect, ReplayRequest, Run, StepRequest,
+};
 
 pub(super) const BACK: Magic = Magic {
     name: "back",
@@ -18,6 +21,16 @@ pub(super) const FORWARD: Magic = Magic {
     help: "undo the last `back`",
     more: "This works as long as nothing else has run.",
     run: Run::Alone(|| MagicEffect::Step(StepRequest::Forward)),
+};
+
+pub(super) const WHEN: Magic = Magic {
+    name: "when",
+    arguments: "[--replay] EXPR",
+    help: "show a value after each earlier cell",
+    more: "It is evaluated in the checkpoints that `back` can go to, and changes nothing; `→` marks where the value \
+           changed. `when --replay EXPR` runs the recorded cells of this session again instead, in an interpreter of \
+           its own that changes no files and has no network; the values may differ where cells depend on those.",
+    run: Run::With(when),
 };
 
 pub(super) const REPLAY: Magic = Magic {
@@ -43,6 +56,29 @@ fn back(_: &Magic, to: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, S
         },
     };
     Ok(vec![MagicEffect::Step(steps)])
+}
+
+fn when(_: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
+    const REPLAY: &str = "--replay";
+    let rest = rest.trim();
+    let before = rest
+        .strip_prefix(REPLAY)
+        .filter(|code| code.is_empty() || code.starts_with([' ', '\t']));
+    let after = || {
+        rest.strip_suffix(REPLAY)
+            .filter(|code| code.ends_with([' ', '\t']))
+    };
+    let replayed = before.or_else(after);
+    let code = replayed.unwrap_or(rest).trim();
+    if code.is_empty() {
+        return Err(
+            "Usage: %ipycodex when [--replay] EXPR, for example `when len(rows)`".to_owned(),
+        );
+    }
+    Ok(vec![MagicEffect::LookBack(LookBackWish {
+        code: code.to_owned(),
+        replay: replayed.is_some(),
+    })])
 }
 
 fn replay(magic: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {

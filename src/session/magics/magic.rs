@@ -105,6 +105,7 @@ pub enum MagicEffect {
     NewSession(Option<String>),
     Replay(ReplayRequest),
     Step(StepRequest),
+    LookBack(LookBackWish),
     Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,
@@ -118,6 +119,14 @@ pub enum StepRequest {
     Back(Option<u32>),
     /// Undo the last step back.
     Forward,
+}
+
+/// A question about the past.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookBackWish {
+    pub code: String,
+    /// Run the recorded cells again in an interpreter of its own, instead of asking the checkpoints.
+    pub replay: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

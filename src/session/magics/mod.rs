@@ -18,7 +18,8 @@ use crate::config::{Setting, SettingValues};
 use crate::text::similar::did_you_mean;
 
 pub use magic::{
-    CommandUsage, CopyTarget, MagicContext, MagicEffect, PreviewKind, ReplayRequest, StepRequest,
+    CommandUsage, CopyTarget, LookBackWish, MagicContext, MagicEffect, PreviewKind, ReplayRequest,
+    StepRequest,
 };
 pub use page::{Page, Section};
 pub use setting::{format_no_effect, format_saved_value, format_session_value};
@@ -88,6 +89,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
         &[
             cells::BACK,
             cells::FORWARD,
+            cells::WHEN,
             cells::REPLAY,
             plain("interrupt", "interrupt the running cell or turn", || MagicEffect::Interrupt),
             plain(

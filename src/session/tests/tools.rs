@@ -40,7 +40,14 @@ fn a_tool_is_described_called_and_answered() {
             .map(|tool| tool.name.clone())
             .collect::<Vec<_>>()
     };
-    let offered = ["pyrun", "run_cells", "read_output", "notebook", "f"];
+    let offered = [
+        "pyrun",
+        "look_back",
+        "run_cells",
+        "read_output",
+        "notebook",
+        "f",
+    ];
     assert_eq!(
         (names(0), names(1)),
         (

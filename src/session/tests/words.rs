@@ -40,6 +40,7 @@ pub(crate) fn word(event: &SessionEvent) -> String {
 fn begun(event: &BeginEvent) -> String {
     match event {
         BeginEvent::Input { line, .. } => format!("[{line}]"),
+        BeginEvent::Wait => "waits".to_owned(),
         BeginEvent::AgentCell {
             line,
             title,

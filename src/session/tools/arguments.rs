@@ -98,6 +98,21 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// A whole number of at least `least`; `None` when missing.
+    ///
+    /// # Errors
+    /// The value is none.
+    pub(super) fn whole_number(&self, name: &str, least: u32) -> Result<Option<u32>, String> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        match number.filter(|number| *number >= least) {
+            Some(number) => Ok(Some(number)),
+            None => Err(self.wrong(name, &format!("a whole number from {least}"), value)),
+        }
+    }
+
     /// The error for a value that is not the expected `what`.
     pub(super) fn wrong(&self, name: &str, what: &str, value: &Value) -> String {
         expected(&format!("{}{name}", self.path), what, value)

@@ -138,6 +138,7 @@ fn runner_and_context<'a>(
         outputs: ctx.outputs,
         cwd: &state.cwd,
         notebooks: &ctx.deps.notebooks,
+        sessions: &state.step_log.sessions,
         approve_changes: state.choices.approvals == Approvals::Ask,
         prompt_line,
     };

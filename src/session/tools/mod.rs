@@ -13,6 +13,7 @@ pub(super) mod driver;
 mod dry_run;
 mod function;
 mod load_skill;
+mod look_back;
 mod notebook;
 mod pyrun;
 mod run_cells;

@@ -47,21 +47,53 @@ impl PyrunCall {
             unprotected: self.unprotected,
         })
     }
+}
 
-    /// Nothing keeps the copy from changing files: asks the user, if there is one.
-    fn on_unprotected(&self, why: String, context: &ToolContext<'_>) -> ToolEffect {
-        if self.unprotected {
-            return ToolEffect::failed(&why);
+/// Nothing keeps the code of `tool` from changing files: asks the user, if there is one.
+pub(super) fn ask_unprotected(
+    tool: &str,
+    code: &str,
+    allowed: bool,
+    why: String,
+    context: &ToolContext<'_>,
+) -> ToolEffect {
+    if allowed {
+        return ToolEffect::failed(&why);
+    }
+    if !context.policy.can_ask {
+        return ToolEffect::failed(&format!(
+            "{tool} did not run: {why}, and there is nobody here to allow it without that protection"
+        ));
+    }
+    ToolEffect::Ask(QuestionSubject::Unprotected {
+        code: code.to_owned(),
+        why,
+    })
+}
+
+/// Takes the user's reply to [`ask_unprotected`].
+///
+/// # Errors
+/// The user said no; the result of the call.
+pub(super) fn on_unprotected_reply(
+    tool: &str,
+    reply: &Reply,
+    context: &mut ToolContext<'_>,
+) -> Result<(), ToolReturn> {
+    match reply {
+        Reply::Chosen(
+            choice @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
+        ) => {
+            context.policy.grants.unprotected |= *choice != QuestionChoice::Once;
+            Ok(())
         }
-        if !context.policy.can_ask {
-            return ToolEffect::failed(&format!(
-                "pyrun did not run: {why}, and there is nobody here to allow it without that protection"
-            ));
-        }
-        ToolEffect::Ask(QuestionSubject::Unprotected {
-            code: self.code.clone(),
-            why,
-        })
+        reply => Err(ToolReturn::denied(
+            &format!(
+                "{tool} did not run: the user said no. Nothing here keeps it from changing files, and the user \
+                 does not allow it without that protection; go on without it"
+            ),
+            reply,
+        )),
     }
 }
 
@@ -73,25 +105,21 @@ impl Tool for PyrunCall {
                 result,
             })) => context.finish(to_tool_return(&printed, result)),
             ToolEvent::RuntimeAnswered(RuntimeReply::Snapshot(Snapshot::Unprotected(why))) => {
-                self.on_unprotected(why, context)
+                ask_unprotected(specs::PYRUN, &self.code, self.unprotected, why, context)
             }
             ToolEvent::RuntimeAnswered(
                 RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why),
             ) => ToolEffect::failed(&why),
             ToolEvent::RuntimeAnswered(_) => ToolEffect::failed("the interpreter gave no result"),
-            ToolEvent::UserReplied(Reply::Chosen(
-                choice
-                @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
-            )) => {
-                context.policy.grants.unprotected |= choice != QuestionChoice::Once;
-                self.unprotected = true;
-                self.submit()
+            ToolEvent::UserReplied(reply) => {
+                match on_unprotected_reply(specs::PYRUN, &reply, context) {
+                    Ok(()) => {
+                        self.unprotected = true;
+                        self.submit()
+                    }
+                    Err(denied) => ToolEffect::Done(denied),
+                }
             }
-            ToolEvent::UserReplied(reply) => ToolEffect::Done(ToolReturn::denied(
-                "pyrun did not run: the user said no. Nothing here keeps it from changing files, and the user \
-                 does not allow it without that protection; go on without it",
-                &reply,
-            )),
             _ => ToolEffect::Wait,
         }
     }

@@ -13,6 +13,7 @@ pub(super) const PYRUN: &str = "pyrun";
 pub(crate) const NESTED_CELLS: &str =
     "no cell can be run for a cell that waits for it: run the code here";
 pub(crate) const RUN_CELLS: &str = "run_cells";
+pub(super) const LOOK_BACK: &str = "look_back";
 pub(super) const LOAD_SKILL: &str = "load_skill";
 pub(super) const NOTEBOOK: &str = "notebook";
 
@@ -22,6 +23,13 @@ the \
 value of its last expression. Every variable and import of the session is there: use it to inspect data, types, docs \
 and sources before you answer. Nothing it does lasts: assignments are lost, and it cannot write files, use the network \
 or touch other processes. The user is not asked and sees one line. For what must stay or be seen use run_cells.";
+
+const ABOUT_LOOK_BACK: &str = "\
+Ask the past of the user's {language} session: the value of an expression after each earlier cell, and which cell \
+changed it. Use it for questions like when did the rows vanish, or which cell broke this: it finds the cell instead \
+of guessing. Each value is computed in a throw-away copy of the state after that cell, under the rules of pyrun. Not \
+every cell has such a copy: where cells lie between two values that differ, one of them changed it; read their \
+sources, or ask about parts. The user is not asked and sees one line.";
 
 const ABOUT_RUN_CELLS: &str = "\
 Run {language} cells, in order. kernel \"live\" (the default): in the user's live {language} session, as if the user \
@@ -63,6 +71,21 @@ pub(super) fn pyrun_spec(able: &RuntimeCapabilities) -> ToolSpec {
         &about(ABOUT_PYRUN, able),
         json!({"code": {"type": "string",
             "description": format!("{language}; the value of a last expression is returned.")}}),
+        &["code"],
+    )
+}
+
+pub(super) fn look_back_spec(able: &RuntimeCapabilities) -> ToolSpec {
+    let language = &able.language;
+    let number = |what: &str| json!({"type": "integer", "minimum": 1, "description": what});
+    spec(
+        LOOK_BACK,
+        &about(ABOUT_LOOK_BACK, able),
+        json!({
+            "code": {"type": "string", "description": format!("{language} expression, as `len(df)` or `df.dtypes`.")},
+            "from": number("In number of the first cell; left out: from before the first one."),
+            "to": number("In number of the last cell; left out: up to now."),
+        }),
         &["code"],
     )
 }

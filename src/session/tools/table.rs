@@ -39,6 +39,13 @@ pub(super) const TOOLS: &[ToolRow] = &[
         shows_itself: false,
     },
     ToolRow {
+        name: specs::LOOK_BACK,
+        spec: specs::look_back_spec,
+        is_offered: |offer| offer.python && offer.able.snapshot && offer.able.checkpoints,
+        begin: super::look_back::begin,
+        shows_itself: false,
+    },
+    ToolRow {
         name: specs::RUN_CELLS,
         spec: specs::run_cells_spec,
         is_offered: |offer| offer.python && offer.run_cells,

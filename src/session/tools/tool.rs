@@ -19,6 +19,7 @@ use crate::runtime::{RuntimeCapabilities, RuntimeReply, RuntimeRequest, Stdin};
 use crate::saving::NotebookPlaces;
 use crate::skills::Activation;
 use crate::tool_return::ToolReturn;
+use crate::undo::InterpreterSessions;
 
 pub(crate) enum ToolEvent {
     RuntimeAnswered(RuntimeReply),
@@ -120,6 +121,8 @@ pub(crate) struct ToolContext<'a> {
     pub cwd: &'a Path,
     /// Resolves names of notebooks.
     pub notebooks: &'a NotebookPlaces,
+    /// Whose cells the user's interpreter has run.
+    pub sessions: &'a InterpreterSessions,
     pub approve_changes: bool,
     pub prompt_line: u32,
 }

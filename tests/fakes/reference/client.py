@@ -41,7 +41,7 @@ async def work(client):
 
 async def call_new(client):
     tools = {tool.name for tool in (await client.list_tools()).tools}
-    print("changed", *(tools - {"pyrun", "run_cells", "read_output", "notebook", "load_skill"}))
+    print("changed", *(tools - {"pyrun", "look_back", "run_cells", "read_output", "notebook", "load_skill"}))
     told = await client.call_tool("weather", {"city": "Rome"})
     print("weather", told.content[0].text)
 

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::super::{
-    CommMessage, CommOp, Completeness, Completion, PARTS_MIME, ReferenceValue, RuntimeReply,
-    Snapshot, ToolLookup,
+    CommMessage, CommOp, Completeness, Completion, LookBack, PARTS_MIME, ReferenceValue,
+    RuntimeReply, Snapshot, ToolLookup,
 };
 use super::super::wire::{Comm, Raised};
 use crate::output::mime::MimeBundle;
@@ -75,6 +75,12 @@ pub(crate) fn answer_of(kind: RequestKind, mut answer: Map<String, Value>) -> Ru
                     .unwrap_or_else(|error| RuntimeReply::Failed(error.to_string())),
             }
         }
+        RequestKind::LookBack => match take("look_back") {
+            Value::Object(mut told) => look_back(&mut told)
+                .map(RuntimeReply::LookedBack)
+                .unwrap_or_else(|error| RuntimeReply::Failed(error.to_string())),
+            _ => RuntimeReply::Failed("the values of the past did not arrive".into()),
+        },
         RequestKind::Variables => serde_json::from_value(take("variables"))
             .map(RuntimeReply::Variables)
             .unwrap_or_else(|error| RuntimeReply::Failed(error.to_string())),
@@ -167,6 +173,18 @@ fn snapshot_of(mut wire: Map<String, Value>) -> Snapshot {
     Snapshot::Ran {
         printed: text(wire.remove("printed")),
         result: result.map(|_| result_of(wire)),
+    }
+}
+
+/// Decodes `{unprotected: why}`, or `{states}`.
+fn look_back(wire: &mut Map<String, Value>) -> Result<LookBack, serde_json::Error> {
+    match wire.remove("unprotected") {
+        Some(why) => Ok(LookBack::Unprotected(
+            why.as_str().unwrap_or_default().into(),
+        )),
+        None => {
+            serde_json::from_value(wire.remove("states").unwrap_or_default()).map(LookBack::Looked)
+        }
     }
 }
 
