@@ -154,7 +154,7 @@ pub(super) fn ask(about: &QuestionSubject) -> &'static str {
         QuestionSubject::StepBack { .. } => "Step the interpreter back to before this, too?",
         QuestionSubject::Replacement(plan) => match plan.purpose {
             ReplacementPurpose::Replace => "Send the prompt in their place?",
-            ReplacementPurpose::Fork => "Step the interpreter back, too?",
+            ReplacementPurpose::Fork => "Fork the session there?",
         },
         QuestionSubject::Variables(_) => "Bring them back?",
         QuestionSubject::Pictures(_) => "Send it all the same?",
@@ -195,7 +195,12 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         }
         QuestionChoice::Session => ('s', "yes, all session"),
         QuestionChoice::Try => ('d', "dry run first"),
-        QuestionChoice::Conversation => ('c', "only the conversation"),
+        QuestionChoice::Conversation => match about {
+            QuestionSubject::Replacement(plan) if plan.purpose == ReplacementPurpose::Fork => {
+                ('c', "yes, the interpreter stays")
+            }
+            _ => ('c', "only the conversation"),
+        },
         QuestionChoice::Remember if question.choices().contains(&QuestionChoice::Once) => {
             ('a', "yes, always")
         }
