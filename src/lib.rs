@@ -97,7 +97,7 @@
 //! | artifact | a text too long for the model, kept whole in a file, which the agent can read piece by piece |
 //! | branch | a fork of the interpreter in which an agent's code runs, without a way back into the live namespace |
 //! | cell | code that was submitted, with its In number, its outputs and how it ended |
-//! | checkpoint | a fork of the interpreter that waits, made between two cells; `back` lets it go on |
+//! | checkpoint | a fork of the interpreter that waits, made between two cells; `back` lets it go on, `when` asks it |
 //! | command | a line of `%ipycodex`; its row stands in [`magics`] |
 //! | context | the XML the model reads: the cells, notes and outputs since the previous prompt |
 //! | document | a notebook file as it is on disk: edits replace spans of it, every other byte stays |

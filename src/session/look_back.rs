@@ -19,6 +19,9 @@ const CHANGED: &str = "→";
 pub(super) const SHOWN: usize = 60;
 pub(super) const FOR_MODEL: usize = 400;
 
+/// How the reason begins where there was no time to ask.
+const LATE: &str = "it was not asked";
+
 /// Ranges of cells without a value that a line names.
 const NAMED: usize = 3;
 
@@ -101,12 +104,9 @@ fn runs(states: &[PastState]) -> (Vec<SameValue<'_>>, Vec<&PastState>) {
 fn without_value(states: &[&PastState], sessions: &InterpreterSessions) -> Option<[String; 4]> {
     let (first, last) = (states.first()?, states.last()?);
     let cells = range(first, last, sessions);
-    Some([
-        " ".to_owned(),
-        cells,
-        "no checkpoint".to_owned(),
-        String::new(),
-    ])
+    let late = states.iter().all(|state| state.why.starts_with(LATE));
+    let what = if late { "not asked" } else { "no checkpoint" };
+    Some([" ".to_owned(), cells, what.to_owned(), String::new()])
 }
 
 /// Returns the cells that may have made the value what it is.

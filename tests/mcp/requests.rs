@@ -145,6 +145,26 @@ fn what_makes_no_sense_is_refused_and_the_next_request_answered() {
     client.say(json!({"method": "notifications/cancelled", "params": {"requestId": 999}}));
     let (text, well) = client.call("pyrun", json!({"cod": "1"}));
     assert!(!well && text.contains("pyrun"), "{text}");
+    for (arguments, said) in [
+        (
+            json!({"code": "x", "from": 3, "to": 1}),
+            "`from` is 3 and `to` is 1: expected `from` not after `to`",
+        ),
+        (json!({"code": "x", "from": 0}), "`from`"),
+        (json!({"code": " "}), "`code` is empty"),
+        (
+            json!({"code": "x", "from": 99}),
+            "no such cell has run in this interpreter",
+        ),
+    ] {
+        let (text, well) = client.call("look_back", arguments);
+        assert!(!well && text.contains(said), "{text}");
+    }
+    let (text, well) = client.call("look_back", json!({"code": "6 * 7"}));
+    assert!(
+        well && text.contains("42") && text.contains("It did not change."),
+        "{text}"
+    );
     assert_eq!(client.call("pyrun", json!({"code": "1"})).0, "1");
     client.leave();
 }

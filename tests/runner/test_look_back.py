@@ -55,6 +55,7 @@ class Looks(Checkpointed):
         for code in ("import os\nos._exit(3)", "import os; os.kill(os.getpid(), 9)", "1/0", "x ="):
             for state in self.look(host, code)[1:]:
                 self.assertTrue(state["value"].get("failed"), (code, state))
+        self.assertEqual(len({state["value"]["text"] for state in self.look(host, "len(")}), 1)
         self.assertEqual(self.values(host, "print('seen')\na")[1:], ["seen\n[1]", "seen\n[1, 2]", "seen\n[1, 2, 3]"])
         self.assertEqual(sorted(self.waiting(host)), waiting)
         self.step(host, "back", number=3)

@@ -6,12 +6,14 @@ that is confined itself, only a fork changes. Absent on purpose: which states ar
 
 import _signal
 import os
+import re
 import sys
 
 from . import confine, references, snapshot, truncate, wire
 
 EACH = 10  # seconds
 LONGEST = 4000  # characters of a value
+PLACE = re.compile(r" \(<[^()]*, line \d+\)$")  # of a syntax error, which each state numbers in its own way
 LIBRARIES = ("numpy", "pandas", "polars", "torch")  # whose values do not show all they hold
 
 
@@ -137,7 +139,8 @@ def describe_answer(told):
     if error is not None:
         if error.get("ename") == "TimeoutError" and not error.get("traceback"):
             return failure("it took longer than %g s" % EACH)
-        return failure("%s: %s" % (error.get("ename"), truncate.truncate(str(error.get("evalue")), LONGEST)))
+        text = PLACE.sub("", str(error.get("evalue")))
+        return failure("%s: %s" % (error.get("ename"), truncate.truncate(text, LONGEST)))
     printed = truncate.truncate(told.get("printed", "").rstrip("\n"), LONGEST)
     text = "" if told.get("empty") and printed else str(told.get("text", ""))
     text = "\n".join(part for part in (printed, text) if part)

@@ -243,11 +243,7 @@ pub const SETTINGS: &[Setting] = &[
         ],
         ..row!(kernel_mode, Now, "how long the agent's kernel lives")
     },
-    row!(
-        checkpoints,
-        Now,
-        "how many cells `back` can step back one by one"
-    ),
+    row!(checkpoints, Now, "how many cells `back` can step back"),
     row!(keep_variables, Now, "keep variables for `resume`"),
     row!(notify_after, Now, "desktop notice after N s (0: none)"),
     Setting {
