@@ -17,6 +17,8 @@ pub struct LookBackRequest {
     pub to: Option<u32>,
     /// The session that `from` and `to` count in, as in [`Execute::session`](super::Execute::session).
     pub session: u32,
+    /// The sessions it was forked from, each with the In number below which their cells are its own.
+    pub shared: Vec<(u32, u32)>,
     /// True: run even where writes cannot be prevented.
     pub unprotected: bool,
 }

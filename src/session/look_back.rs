@@ -129,7 +129,7 @@ fn reasons(states: &[PastState], sessions: &InterpreterSessions) -> Vec<String> 
     let reasons: BTreeSet<&str> = without().map(|state| state.why.as_str()).collect();
     let line = |why| {
         let cells: Vec<&PastState> = without().filter(|state| state.why == why).collect();
-        format!("no value after {}: {why}", ranges(&cells, sessions))
+        format!("not seen: {} ({why})", ranges(&cells, sessions))
     };
     reasons.into_iter().map(line).collect()
 }
@@ -268,7 +268,7 @@ mod tests {
 →  In [1] to In [3]       9              changed by line 1
    In [4] to In [5]       no checkpoint
 →  In [6] to In [9], now  4              changed by one of In [4] to In [6]  no checkpoint: In [8]
-no value after In [4] to In [5], In [8]: thinned out
+not seen: In [4] to In [5], In [8] (thinned out)
 It changed 2 times: by In [1], somewhere in In [4] to In [6].",
         );
         check(
@@ -281,7 +281,7 @@ It did not change.",
             &["1", "", "1"],
             "
    at the start to In [2], now  1  no checkpoint: In [1]
-no value after In [1]: thinned out
+not seen: In [1] (thinned out)
 It did not change, as far as it was seen.",
         );
         check(
@@ -290,7 +290,7 @@ It did not change, as far as it was seen.",
    at the start  no checkpoint
    In [1]        2 3
    In [2], now   no checkpoint
-no value after at the start, In [2], now: thinned out
+not seen: at the start, In [2], now (thinned out)
 It did not change.",
         );
         check(&["1"], "   now  1\nIt did not change.");

@@ -103,8 +103,21 @@ impl InterpreterSessions {
             from,
             to,
             session: self.here,
+            shared: self.shared(),
             unprotected: false,
         }
+    }
+
+    /// Returns the sessions that the current one was forked from, with the In number below which they share cells.
+    fn shared(&self) -> Vec<(u32, u32)> {
+        let mut all: Vec<(u32, u32)> = Vec::new();
+        let mut session = self.here;
+        while let Some((parent, before)) = self.origins.get(&session) {
+            let below = all.last().map_or(*before, |(_, below)| *before.min(below));
+            all.push((*parent, below));
+            session = *parent;
+        }
+        all
     }
 
     /// Returns true when this is a cell of the current session.
@@ -222,6 +235,18 @@ mod tests {
         forked.change(7, 8);
         forked.change(8, 7);
         assert_eq!(forked.fork(7, 9, 3), 2);
+        let shared = |steps: &StepLog| steps.sessions.look_back(String::new(), None, None).shared;
+        assert_eq!(shared(&forked), [(0, 3)]);
+        assert_eq!(shared(&steps), []);
+        // Forks of a fork share no more of the first session than it does.
+        for (before, below) in [(2, 2), (9, 3)] {
+            let mut twice = StepLog {
+                sessions: forked.sessions.clone(),
+                ..StepLog::default()
+            };
+            twice.fork(9, 10, before);
+            assert_eq!(shared(&twice), [(2, before), (0, below)]);
+        }
         let parted = forked.sessions.parted(&over);
         let others: &[(i64, &[u32])] = &[(7, &[3]), (8, &[1])];
         assert_eq!(parted, expected(&[2], others));

@@ -41,6 +41,16 @@ class Looks(Checkpointed):
                     "no such cell has run in this interpreter",
                 )
 
+    def test_cells_before_a_fork_are_its_own(self):
+        host = self.start()
+        for number, session in ((1, 0), (2, 0), (3, 0), (2, 1), (3, 1)):
+            host.run("a = %d" % (10 * session + number), executionCount=number, session=session)
+            self.settle(host)
+        forked = {"session": 1, "shared": [[0, 2]]}
+        self.assertEqual(self.values(host, "a", **forked, **{"to": 1}), ["not defined", "1"])
+        self.assertEqual(self.values(host, "a", **forked, **{"from": 1, "to": 3}), ["1", "2", "3", "12", "13"])
+        self.assertEqual(self.values(host, "a", **forked, **{"from": 2}), ["12", "13"])
+
     def test_a_look_changes_nothing_and_steps_go_on(self):
         host = self.start(terminal=True)
         path = os.path.join(tempfile.mkdtemp(), "x.txt")

@@ -41,10 +41,11 @@ def answer(request, server, checkpoints):
 def find_range(log, request):
     """The numbers of steps that the states of the range have seen. Raises LookupError."""
     first, last, session = request.get("from"), request.get("to"), request.get("session", 0)
+    below = dict(request.get("shared", ()))
     seen = [
         index + 1
         for index, step in enumerate(log)
-        if step.session == session
+        if (step.session == session or step.number < below.get(step.session, 0))
         and (first is None or step.number >= first)
         and (last is None or step.number <= last)
     ]

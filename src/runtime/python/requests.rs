@@ -156,6 +156,7 @@ pub(crate) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
             "from": look.from,
             "to": look.to,
             "session": look.session,
+            "shared": look.shared,
             "unprotected": look.unprotected,
         }),
         RuntimeRequest::Variables { wish, file } => {
