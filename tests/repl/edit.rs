@@ -1,23 +1,8 @@
 //! Any prompt edited, and sessions forked, as the user sees it: what is in the editor, what is asked, what is left.
 
 use super::checkpoints::await_copy;
-use super::shell::{CTRL_C, Shell, with_settings};
-
-const WIDE: (u16, u16) = (160, 50);
-
-/// Cell 1 makes `a`, the exchange [2] runs In[3], which adds to it, cell 4 adds more.
-fn talk() -> Shell {
-    let home = with_settings(r#"{"run_cells": "auto"}"#);
-    let shell = Shell::start(home, &["--agent", "demo"], WIDE);
-    await_copy(&shell, || shell.cell(1, "a = [1]"));
-    await_copy(&shell, || {
-        shell.at(2);
-        shell.pty.send_line(".run `a.append(2)`");
-        shell.at(4);
-    });
-    await_copy(&shell, || shell.cell(4, "a.append(3)"));
-    shell
-}
+use super::shell::{CTRL_C, Shell};
+use super::undo::talk;
 
 fn command(shell: &Shell, number: u32, line: &str) {
     shell.at(number);
@@ -35,7 +20,7 @@ fn marks(shell: &Shell, session: i64) -> i64 {
 
 #[test]
 fn an_earlier_prompt_is_edited_and_all_after_it_goes_once_the_user_agrees() {
-    let shell = talk();
+    let shell = talk(&["--agent", "demo"]);
     command(&shell, 5, "%ipycodex edit 2");
     let edited = "In [6]: (replaces In [2] and after) .run `a.append(2)`";
     shell.pty.at_line(edited);
@@ -76,7 +61,7 @@ fn an_earlier_prompt_is_edited_and_all_after_it_goes_once_the_user_agrees() {
 
 #[test]
 fn a_fork_has_the_cells_that_it_took_along() {
-    let shell = talk();
+    let shell = talk(&["--agent", "demo"]);
     command(&shell, 5, "%ipycodex fork");
     shell.at(5);
     command(&shell, 5, "%ipycodex back 4");
@@ -105,7 +90,7 @@ fn a_fork_has_the_cells_that_it_took_along() {
 
 #[test]
 fn alt_r_asks_as_edit_does_and_the_conversation_alone_can_go() {
-    let shell = talk();
+    let shell = talk(&["--agent", "demo"]);
     shell.at(5);
     shell.pty.send("\x1br");
     shell
@@ -122,7 +107,7 @@ fn alt_r_asks_as_edit_does_and_the_conversation_alone_can_go() {
 
 #[test]
 fn a_session_is_forked_before_a_prompt_and_the_old_one_stays_whole() {
-    let shell = talk();
+    let shell = talk(&["--agent", "demo"]);
     command(&shell, 5, "%ipycodex fork 4");
     shell.at(6);
     shell.shows("In [4] is a cell, not a prompt; the only prompt is [2]");

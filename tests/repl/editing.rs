@@ -8,12 +8,16 @@ use crate::support::pty::{SIZE, cursor_line};
 /// What is said of an interpreter that takes 5 s to start, which on a busy machine any may.
 const SLOW_START: &str = " is still starting after 5 s";
 
-/// The session from its first prompt on, without the line of a slow start and what a slow cell took.
+/// The session from its first prompt on, without what is said only on a busy machine: of a slow start, and what a slow
+/// cell took.
 fn session(shell: &Shell) -> Vec<String> {
     let text = shell.text();
     let (_, session) = text.split_once("In [1]").expect("the first prompt");
     let lines = session.lines().map(str::trim_end);
-    let lines = lines.filter(|line| !line.ends_with(SLOW_START) && !line.starts_with("took "));
+    let of_slowness = |line: &&str| {
+        line.ends_with(SLOW_START) || line.starts_with("took ") || line.starts_with("waiting for ")
+    };
+    let lines = lines.filter(|line| !of_slowness(line));
     lines.map(str::to_owned).collect()
 }
 

@@ -1,28 +1,24 @@
 //! Exchanges that ran cells, taken back together with the interpreter's steps, as the user sees it.
 
+use super::checkpoints::{await_copy, cell, settled};
 use super::shell::{CTRL_C, Shell, with_settings};
-use crate::support::peers;
+use crate::support::{await_true, peers};
 
 const WIDE: (u16, u16) = (160, 50);
 
-/// Cell 1 makes `a`, the exchange [2] runs In[3], which adds to it, cell 4 adds more.
-fn talk(arguments: &[String]) -> Shell {
+/// Cell 1 makes `a`, the exchange [2] runs In[3], which adds to it, cell 4 adds more; each has its checkpoint.
+pub(super) fn talk(arguments: &[&str]) -> Shell {
     let home = with_settings(r#"{"run_cells": "auto"}"#);
     let shell = Shell::start(home, arguments, WIDE);
-    shell.cell(1, "a = [1]");
-    rest();
-    shell.at(2);
-    shell.pty.send_line(".run `a.append(2)`");
-    shell.at(4);
-    rest();
-    shell.cell(4, "a.append(3)");
-    rest();
+    shell.at(1);
+    await_true("a copy before any cell", || settled(&shell.home) == 2);
+    cell(&shell, 1, "a = [1]");
+    await_copy(&shell, || {
+        shell.pty.send_line(".run `a.append(2)`");
+        shell.at(4);
+    });
+    cell(&shell, 4, "a.append(3)");
     shell
-}
-
-/// A copy is made once nothing is asked for a moment.
-fn rest() {
-    std::thread::sleep(std::time::Duration::from_millis(400));
 }
 
 fn question(shell: &Shell, number: u32, command: &str) {
@@ -36,10 +32,9 @@ fn the_interpreter_steps_back_with_the_exchange_when_the_user_agrees() {
     let mut interpreters = vec![None];
     interpreters.extend(peers::python().map(Some));
     for python in interpreters {
-        let mut arguments = vec!["--agent".to_owned(), "demo".into()];
-        if let Some(python) = python {
-            arguments.extend(["--python".into(), python.display().to_string()]);
-        }
+        let python = python.map(|python| python.display().to_string());
+        let mut arguments = vec!["--agent", "demo"];
+        arguments.extend(python.iter().flat_map(|python| ["--python", python]));
         let shell = talk(&arguments);
         question(&shell, 5, "%ipycodex undo");
         shell.shows(
@@ -59,7 +54,7 @@ fn the_interpreter_steps_back_with_the_exchange_when_the_user_agrees() {
 
 #[test]
 fn a_prompt_sent_again_finds_the_interpreter_as_it_was() {
-    let shell = talk(&["--agent".into(), "demo".into()]);
+    let shell = talk(&["--agent", "demo"]);
     question(&shell, 5, "%ipycodex retry");
     shell.pty.send(CTRL_C);
     shell.at(6);
@@ -68,9 +63,8 @@ fn a_prompt_sent_again_finds_the_interpreter_as_it_was() {
     shell.pty.send("y");
     shell.at(9);
     shell.shows("In [8]: a.append(2)");
-    shell.cell(9, "a");
+    cell(&shell, 9, "a");
     shell.shows("Out[9]: [1, 2]");
-    rest();
     shell.pty.send_line(".run `a.append(4)`");
     shell.at(12);
     question(&shell, 12, "%ipycodex undo");
