@@ -5,6 +5,7 @@
 //! state, right after a restart, when nothing is on its way. Every input typed has its row in the record, in order, and
 //! other processes read the file meanwhile.
 
+use std::iter;
 use std::time::{Duration, Instant};
 
 use super::checkpoints::{await_copy, settled};
@@ -181,11 +182,13 @@ impl Soak {
             self.input("pass");
             prompt = prompt.min(begin.elapsed());
         }
-        // A copy for each of the cells, up to ten: typed slowly, each gets its own.
-        for _ in 0..11 {
+        // Which of the copies of earlier cells are kept depends on how fast those were typed. Typed slowly, each cell
+        // gets its own.
+        self.input("%ipycodex checkpoints 0");
+        for text in iter::once("%ipycodex checkpoints 10").chain(iter::repeat_n("pass", 11)) {
             let number = self.next[self.open];
-            await_copy(&self.shell, || self.shell.cell(number, "pass"));
-            self.record("pass");
+            await_copy(&self.shell, || self.shell.cell(number, text));
+            self.record(text);
         }
         settled(&self.shell.home);
         let own = self.shell.pty.pid();

@@ -48,18 +48,22 @@ try {
     };
     const holds = (typed) => document.querySelector(".jp-CodeCell .cm-content")?.innerText.includes(typed);
     const saves = (got) => got.request().method() === "PUT" && got.url().includes("/api/contents/") && got.ok();
-    // A file that is read once more puts what it holds in place of what was typed, also of what was there already.
+    // A file that is read once more puts what it holds in place of what was typed, also of what was there already; a key
+    // that comes meanwhile may save nothing.
+    let tries = 0;
+    let answer;
     do {
+      if (++tries > 8) throw new Error("what was typed could not be saved");
       do {
         await until(focused);
         await page.keyboard.sendCharacter(typed);
       } while (!(await page.evaluate(holds, typed)));
-      const saved = page.waitForResponse(saves);
+      const saved = page.waitForResponse(saves, { timeout: 5000 }).catch(() => undefined);
       await page.keyboard.down("Control");
       await page.keyboard.press("s");
       await page.keyboard.up("Control");
-      await saved;
-    } while (!(await page.evaluate(holds, typed)));
+      answer = await saved;
+    } while (!answer || !(await page.evaluate(holds, typed)));
   }
   const told = await page.evaluate(() => {
     const texts = (which) => [...document.querySelectorAll(which)].map((one) => one.innerText.trim());
