@@ -55,6 +55,11 @@ const run = async (text, keys) => {
   await ran(index);
   return index;
 };
+/** What a cell shows once this is part of it: an output may be drawn after the number beside its cell. */
+const result = async (index, part) => {
+  await shows(index, part);
+  return shown(index);
+};
 /** Does something, and waits until the kernel has introduced itself: what is run before that is lost. */
 const greeted = async (act) => {
   const late = (_, fail) => setTimeout(() => fail(new Error("the kernel does not introduce itself")), PATIENCE).unref();
@@ -92,7 +97,7 @@ const doings = {
     await greeted(() => page.goto(address));
   },
   async type() {
-    told.typed = await shown(await run("x = 6 * 7\nx", true));
+    told.typed = await result(await run("x = 6 * 7\nx", true), "42");
   },
   async plot() {
     const index = await run(
@@ -127,8 +132,8 @@ const doings = {
       await page.keyboard.press("Enter");
     }
     await ran(index);
+    told.permitted = await result(index, "3 lines");
     await picture("permitted", index, index);
-    told.permitted = await shown(index);
     told.rows = await page.$eval(nth(index, ".jp-OutputArea-executeResult .jp-OutputArea-output"), (it) => it.innerText.trim());
   },
   async widget() {
@@ -137,7 +142,7 @@ const doings = {
     await page.focus(nth(index, ".widget-slider .noUi-handle"));
     await page.keyboard.press("ArrowRight");
     await until((which) => document.querySelector(which)?.innerText === "4", nth(index, ".widget-readout"));
-    told.slider = await shown(await run("slider.value"));
+    told.slider = await result(await run("slider.value"), "4");
     told.widget = index;
   },
   async interact() {
@@ -151,7 +156,7 @@ const doings = {
   async progress() {
     const index = await run("from tqdm.notebook import tqdm\nfor _ in tqdm(range(30)): pass");
     await page.waitForSelector(nth(index, ".progress-bar-success"));
-    told.progress = await shown(index);
+    told.progress = await result(index, "30/30");
   },
   async canvas() {
     const index = await run("%matplotlib widget\nplt.figure(figsize=(3, 2)); plt.plot([1, 4, 2]);");
@@ -188,7 +193,7 @@ const doings = {
     await until((which) => document.querySelector(which).innerText.includes("attachment:"), nth(index, ".cm-content"));
     await press("Enter", "Shift");
     await until((which) => document.querySelector(which)?.naturalWidth === 1, nth(index, ".jp-RenderedMarkdown img"));
-    told.pasted = await shown(await run("'behind it'"));
+    told.pasted = await result(await run("'behind it'"), "behind it");
     wire.off("Network.webSocketFrameSent", keep);
     told.requests = sent.filter((one) => one.includes('"execute_request"')).length;
     told.attached = sent.filter((one) => one.includes("attachment") || one.includes("dot.png")).length;
@@ -198,7 +203,7 @@ const doings = {
     await shows(index, "on");
     await page.click('[data-command="notebook:interrupt-kernel"]');
     await ran(index);
-    told.interrupted = await shown(index);
+    told.interrupted = await result(index, "KeyboardInterrupt");
   },
   async reload() {
     await save();
@@ -206,14 +211,14 @@ const doings = {
     told.reloaded = await count();
     // What the widgets are is asked from the interpreter again.
     await until((which) => document.querySelector(which)?.innerText === "4", nth(told.widget, ".widget-readout"));
-    told.still = await shown(await run("x + slider.value"));
+    told.still = await result(await run("x + slider.value"), "46");
   },
   async restart() {
     await page.click('[data-command="notebook:restart-kernel"]');
     await page.waitForSelector(".jp-Dialog .jp-mod-accept");
     await greeted(() => page.click(".jp-Dialog .jp-mod-accept"));
     await until(() => !document.querySelector(".jp-Dialog"));
-    told.restarted = await shown(await run("x"));
+    told.restarted = await result(await run("x"), "NameError");
     await save();
   },
 };
