@@ -30,8 +30,8 @@ use crate::runtime::connect::{
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
 use crate::session::{
-    self, ConnectRuntime, FindSkills, MissingAgent, NotebookPlaces, Parts, PlanAgent, PlanKernel,
-    PlannedRuntime, Run, SessionHandle, Skills, StartupFiles,
+    self, ConnectRuntime, FilePlaces, FindSkills, MissingAgent, NotebookPlaces, Parts, PlanAgent,
+    PlanKernel, PlannedRuntime, Run, SessionHandle, Skills, StartupFiles,
 };
 use crate::skills::{Catalog, Consent, Roots};
 use crate::text::report::Report;
@@ -161,6 +161,13 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         choices: settings.choices.clone(),
         cwd,
         stdin: wanted.stdin,
+        files: wanted.asks.then(|| FilePlaces {
+            stores: paths.state_dir.join("files"),
+            excluded: [&paths.state_dir, &paths.cache_dir, &paths.config_dir]
+                .map(Clone::clone)
+                .to_vec(),
+            home: environment.home.clone(),
+        }),
         exact_log: paths.exact_log.clone(),
         config_file: paths.config_file.clone(),
         provenance: settings.provenance.clone(),

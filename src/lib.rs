@@ -122,6 +122,7 @@
 //! | question | what is asked of the user while something runs: an approval, a form, a choice |
 //! | record | the SQLite file of all sessions, `history.sqlite`; *history* only names `%history` and the keys |
 //! | reference | a piece of a prompt that names something: a variable, a function, a file |
+//! | rewind | files put back as they were before a step, where nobody else has changed them since |
 //! | replay | the recorded cells of a session, or those of a notebook, run again |
 //! | requester | who asked for something and gets the reply: a front-end, a tool, a machine |
 //! | run | one submitted input on its way: a stream of events with one end |
@@ -150,9 +151,10 @@
 //! | [`notebook`] | text | notebook files; sessions as notebooks, scripts and pages, and such as steps to run |
 //! | [`jupyter`] | text | the wire of Jupyter: kernelspecs, connection files, messages, sockets, gateways |
 //! | [`process`] | text | child processes and their guards; the one crate with `unsafe` |
+//! | [`rewind`] | process, text | the files below a directory, step by step: what changed, and the way back |
 //! | [`runtime`] | jupyter, process, text | a contract, and Python, Jupyter kernels and shells behind it |
 //! | [`agent`] | notebook, process, text | a contract, and Codex, ACP and the demo behind it |
-//! | [`session`] | agent, notebook, process, runtime, text | the turn, the numbering, the queue |
+//! | [`session`] | agent, notebook, process, rewind, runtime, text | the turn, the numbering, the queue |
 //!
 //! # Folders
 //!
@@ -199,6 +201,7 @@
 //! | `jupyter`, `kernel's end`, `kernel's words` | a kernel: its sockets, process, last words | dropping the runtime |
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
 //! | `agent terminal` | a command an agent runs through us | its end, or that of the turn |
+//! | `file history` | nothing: it reads files when nobody works; what it knows is behind one lock | the session |
 //! | `skills` | nothing: it makes the list of skills | the list |
 //! | `old agent`, `exact log`, `close` | nothing: they wait in place of the loop or of main | what they wait for |
 //! | the session's blocking pool | nothing: one read or write of a file (a skill, a long output) each | that file |
@@ -265,6 +268,7 @@ pub use ipycodex_agent as agent;
 pub use ipycodex_jupyter as jupyter;
 pub use ipycodex_notebook as notebook;
 pub use ipycodex_process::{self as process, files, rpc};
+pub use ipycodex_rewind as rewind;
 pub use ipycodex_runtime as runtime;
 pub use ipycodex_session::{
     self as session, artifacts, config, environment, magics, picture, record, schema, screen,

@@ -44,6 +44,7 @@ mod questions;
 mod recall;
 pub mod resizes;
 mod resume;
+mod rewind;
 pub(crate) mod sequences;
 mod session_picker;
 pub mod shell;

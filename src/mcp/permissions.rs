@@ -43,6 +43,7 @@ impl Permission {
             | QuestionSubject::ProjectFiles { .. }
             | QuestionSubject::StepBack { .. }
             | QuestionSubject::Replacement(_)
+            | QuestionSubject::Files(_)
             | QuestionSubject::Pictures(_)
             | QuestionSubject::Variables(_) => Permission::Cells,
             QuestionSubject::Agent(_) => Permission::Files,

@@ -9,6 +9,7 @@ use crate::external_calls::CallHost;
 use crate::outputs::Outputs;
 use crate::peers::AgentPeer;
 use crate::record::RecordHandle;
+use crate::rewind::FileHistory;
 use crate::runtimes::{RuntimePeer, Runtimes};
 use crate::workbook::Workbook;
 
@@ -19,6 +20,7 @@ pub(super) struct StepContext<'a> {
     pub outputs: &'a Outputs,
     pub record: &'a RecordHandle,
     pub workbook: &'a Workbook,
+    pub files: Option<&'a FileHistory>,
     pub deps: &'a SessionDeps,
     /// The front-end that shows external calls.
     pub host: &'a CallHost,

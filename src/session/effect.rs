@@ -35,6 +35,7 @@ use crate::record::{
 };
 use crate::replacement_plan::ReplacementRequest;
 use crate::replay::{Replay, ReplayPurpose};
+use crate::rewind_plan::RewindRequest;
 use crate::run::RunSender;
 use crate::runtime::{
     Execute, HostRequest, InputReply, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest,
@@ -117,6 +118,8 @@ pub(crate) enum Effect {
     /// The user's own code has changed the directory.
     DirectoryChanged,
     KeepCheckpoints(u32),
+    /// Keep the files of this directory from now on; with false, keep none.
+    KeepFiles(bool, PathBuf),
     /// Number the cells of the user's interpreter in the session with this index.
     NumberIn(u32),
     ReplaceAgent(ConnectAgent),
@@ -332,6 +335,10 @@ pub(crate) enum Found {
     Replacement(ReplacementRequest),
     /// As `Replacement`, once that is known: asks the user.
     ReplacementReady(ReplacementRequest),
+    /// Puts files back that steps have changed: finds out which.
+    Rewind(Box<RewindRequest>),
+    /// As `Rewind`, once that is known: asks the user.
+    RewindPlanned(Box<RewindRequest>),
     /// Goes on in a new session that holds the entries before this number, with this text in the editor.
     Fork {
         before: u32,

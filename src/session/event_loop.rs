@@ -9,6 +9,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::Parts;
+use crate::config::RewindFiles;
 use crate::effect::Event;
 use crate::events::{Notice, report_notice};
 use crate::handle::{Command, SessionHandle, Shared};
@@ -76,6 +77,9 @@ async fn work(
     if runtime_at_once {
         session.io.runtimes.user.get();
     }
+    let keeps_files = session.state.choices.rewind_files != RewindFiles::Off;
+    let directory = session.state.cwd.clone();
+    session.io.keep_files(keeps_files, &directory);
     loop {
         session.drain();
         let out = session.state.scheduler.out().cloned();
@@ -109,7 +113,10 @@ async fn work(
                     session.raise(event);
                 }
             }
-            event = session.io.agent.get_mut().next(), if keeps_up => session.raise(Event::Agent(event)),
+            event = session.io.agent.get_mut().next(), if keeps_up => {
+                session.io.files.on_agent(&event);
+                session.raise(Event::Agent(event));
+            }
             () = caught_up(out.as_ref(), &session.state.background), if !keeps_up => {}
             () = at(look_at), if look_at.is_some() => session.raise(Event::DeadlineReached),
         }

@@ -1,6 +1,7 @@
 //! What a session reaches: the runtimes, the agent, the record, its files, and the front-ends.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -10,8 +11,10 @@ use tokio::task::JoinHandle;
 
 use crate::context::StepContext;
 use crate::deps::SessionDeps;
-use crate::effect::{Effect, Event, RecordWrite, RecordedOutput, To};
+use crate::effect::{Effect, Event, RecordWrite, RecordedOutput, To, emit};
+use crate::events::Notice;
 use crate::exact_log;
+use crate::file_steps::FileSteps;
 use crate::handle::{Command, Shared};
 use crate::input::shell_cell;
 use crate::outputs::Outputs;
@@ -32,6 +35,7 @@ pub(super) struct SessionIo {
     pub(super) turn: Option<TurnKey>,
     pub(super) outputs: Outputs,
     pub(super) workbook: Workbook,
+    pub(super) files: FileSteps,
     pub(super) deps: SessionDeps,
     pub(super) inbox: UnboundedSender<Command>,
     pub(super) shared: Arc<Shared>,
@@ -70,6 +74,7 @@ impl SessionIo {
             outputs: &self.outputs,
             record: &self.record,
             workbook: &self.workbook,
+            files: self.files.history(),
             deps: &self.deps,
             host: &self.shared.host,
             agent: &self.agent,
@@ -82,12 +87,23 @@ impl SessionIo {
             let requester = self.runtimes.of(role)?.take_requester(id)?;
             return Some(Event::RuntimeReplied(requester, answer));
         }
+        self.files.on_runtime(role, &event);
         let event = self.runtimes.hear(role, event);
         if let (RuntimeRole::User, RuntimeEvent::Ready(_)) = (role, &event) {
             let language = self.runtimes.user.able().language.clone();
             self.shared.set_language(language);
         }
         Some(Event::Runtime(role, event))
+    }
+
+    /// Begins to keep the files of this directory, or ends to keep any.
+    pub(super) fn keep_files(&mut self, keep: bool, directory: &Path) {
+        let inbox = self.inbox.clone();
+        self.files.keep(keep, directory, move |line| {
+            let event = Event::EffectsReady(emit(Notice::note(line)));
+            // Fails when the session has ended.
+            let _ = inbox.send(event.into());
+        });
     }
 
     /// Sends the event to the loop when it comes, unless the session has ended.
@@ -144,8 +160,12 @@ impl SessionIo {
                 role,
                 request,
             } => {
+                let session = self.runtimes.user.session();
                 if let Some(runtime) = self.runtimes.of(role) {
-                    queue.raise(Event::Submitted(starter, runtime.run(*request)));
+                    let owner = self.files.before_code(role, session, &request);
+                    let id = runtime.run(*request);
+                    self.files.on_code(role, id, owner);
+                    queue.raise(Event::Submitted(starter, id));
                 }
             }
             Effect::StartRuntime => drop(self.runtimes.user.get()),
@@ -173,7 +193,10 @@ impl SessionIo {
                 let turn = self.agent.get_mut().get().start(*request);
                 queue.raise(Event::TurnStarted(job, turn));
             }
-            Effect::ReplyToAgent(turn, reply) => self.agent.get_mut().get().reply(turn, reply),
+            Effect::ReplyToAgent(turn, reply) => {
+                self.files.on_reply(&reply);
+                self.agent.get_mut().get().reply(turn, reply);
+            }
             Effect::CancelTurn(turn) => self.agent.get_mut().get().cancel(turn),
             Effect::Interrupt { role, to } => {
                 let told = self.runtimes.of(role).and_then(RuntimePeer::interrupt);
@@ -195,6 +218,9 @@ impl SessionIo {
             Effect::InterpreterMoved => self.runtimes.user.is_another(),
             Effect::FollowShell(directory) => self.runtimes.user.go_to(directory),
             Effect::DirectoryChanged => self.runtimes.user.has_gone(),
+            Effect::KeepFiles(keep, directory) => {
+                self.keep_files(keep, &directory);
+            }
             Effect::KeepCheckpoints(most) => self.runtimes.user.keep_checkpoints(most),
             Effect::NumberIn(session) => self.runtimes.user.counts_in(session),
             Effect::ReplaceAgent(connect) => {
@@ -303,7 +329,10 @@ impl SessionIo {
                 over,
             } => self.record.step_over(session, lines, over),
             RecordWrite::Decision(decided) => self.record.record_decision(decided),
-            RecordWrite::BeginTurn(start) => self.turn = Some(self.record.begin_prompt(start)),
+            RecordWrite::BeginTurn(start) => {
+                self.files.on_turn(self.runtimes.user.session(), start.line);
+                self.turn = Some(self.record.begin_prompt(start));
+            }
             RecordWrite::Answer(stored) => {
                 if let Some(key) = self.turn {
                     self.record.stream_answer(key, &stored);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::Submission;
 use crate::attachments::{self, Attachments};
 use crate::cell::{CellOrigin, CellRun};
-use crate::config::Images;
+use crate::config::{Images, RewindFiles};
 use crate::effect::{CellStart, CodeStarter, Effect, Event, Found, RecordWrite};
 use crate::events::{BeginEvent, RunKind};
 use crate::input::prompt_source;
@@ -201,6 +201,10 @@ pub(super) fn change_directory(step: &mut Step<'_>, role: RuntimeRole, directory
         step.push(Effect::DirectoryChanged);
     } else if directory != step.state.cwd {
         step.push(Effect::FollowShell(directory.clone()));
+    }
+    if directory != step.state.cwd {
+        let keeps = step.state.choices.rewind_files != RewindFiles::Off;
+        step.push(Effect::KeepFiles(keeps, directory.clone()));
     }
     step.state.cwd = directory;
 }

@@ -32,6 +32,8 @@ mod event_loop;
 mod events;
 mod exact_log;
 mod external_calls;
+mod file_rewind;
+mod file_steps;
 mod handle;
 mod host_calls;
 mod ids;
@@ -63,6 +65,7 @@ mod replacement_plan;
 mod replay;
 mod replay_summary;
 mod resume;
+mod rewind_plan;
 mod route;
 mod run;
 mod runtime_events;
@@ -105,6 +108,8 @@ pub use events::{
     TextEvent, TurnOutcome,
 };
 pub use external_calls::{Caller, IncomingCall, IncomingCalls, PendingCall, Toolset};
+pub use file_rewind::{FileRewind, RewindDirection};
+pub use file_steps::FilePlaces;
 pub use handle::SessionHandle;
 pub use kernels::KernelRequest;
 pub use loading::not_found_message;
@@ -130,6 +135,7 @@ use std::sync::Arc;
 use ipycodex_agent as agent;
 use ipycodex_notebook as notebook;
 use ipycodex_process::{self as process, files};
+use ipycodex_rewind as rewind;
 use ipycodex_runtime as runtime;
 use ipycodex_text::{self as text, dialog, input, markdown, output};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -162,6 +168,8 @@ pub struct Parts {
     pub cwd: PathBuf,
     /// The source of answers to `input()`.
     pub stdin: Stdin,
+    /// Where the files of the working directory are kept, for rewinds; `None` where nobody steps back.
+    pub files: Option<FilePlaces>,
     /// The log of exact exchanges, written when the user turns it on.
     pub exact_log: PathBuf,
     pub config_file: PathBuf,

@@ -4,6 +4,7 @@
 //! and without markup. Every question is answered once or reported as over.
 
 use crate::agent::{Decision, QuestionAnswer, QuestionOption, Subject};
+use crate::file_rewind::FileRewind;
 use crate::replacement::Replacement;
 use crate::runtime::SavedVariables;
 
@@ -55,6 +56,8 @@ pub enum QuestionSubject {
     },
     /// A prompt takes the place of an earlier one, or a session is forked before it.
     Replacement(Replacement),
+    /// Files that steps have changed can be put back.
+    Files(FileRewind),
     /// Variables were kept when the session ended and can be restored.
     Variables(SavedVariables),
     /// A prompt consists of pictures alone and none can be sent; the reasons, a line each.
@@ -95,6 +98,10 @@ pub enum QuestionChoice {
     Once,
     /// Undecided: show first what it would do, then ask again.
     Try,
+    /// Yes, and merge what others have changed since.
+    Merge,
+    /// Undecided: show the differences first, then ask again.
+    Diff,
     /// Yes, to the conversation alone: the interpreter stays.
     Conversation,
     /// Yes, also to similar requests for the rest of the session.
@@ -188,7 +195,13 @@ impl Question {
             | QuestionSubject::Pictures(_) => {
                 vec![QuestionChoice::Once, QuestionChoice::No]
             }
-            QuestionSubject::Replacement(plan) if plan.steps_to().is_some() => vec![
+            QuestionSubject::Files(rewind) => {
+                let once = (!rewind.plan.restores.is_empty()).then_some(QuestionChoice::Once);
+                let merge = (!rewind.plan.merges.is_empty()).then_some(QuestionChoice::Merge);
+                let rest = [QuestionChoice::Diff, QuestionChoice::No];
+                once.into_iter().chain(merge).chain(rest).collect()
+            }
+            QuestionSubject::Replacement(plan) if plan.moves_more() => vec![
                 QuestionChoice::Once,
                 QuestionChoice::Conversation,
                 QuestionChoice::No,
@@ -241,13 +254,18 @@ impl Reply {
             })
         };
         match self {
-            Reply::Chosen(QuestionChoice::Once | QuestionChoice::Conversation) => of(&[AllowOnce]),
+            Reply::Chosen(
+                QuestionChoice::Once | QuestionChoice::Merge | QuestionChoice::Conversation,
+            ) => of(&[AllowOnce]),
             Reply::Chosen(QuestionChoice::Session | QuestionChoice::Remember) => {
                 of(&[AllowAlways, AllowOnce])
             }
-            Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause | QuestionChoice::Try) => {
-                of(&[RejectOnce])
-            }
+            Reply::Chosen(
+                QuestionChoice::No
+                | QuestionChoice::NoBecause
+                | QuestionChoice::Try
+                | QuestionChoice::Diff,
+            ) => of(&[RejectOnce]),
             Reply::Chosen(QuestionChoice::Stop) => of(&[Stop, RejectOnce]),
             Reply::Chosen(QuestionChoice::Named(number)) => match options.get(*number) {
                 Some(option) => QuestionAnswer::Chosen(option.id.clone()),

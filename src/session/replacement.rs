@@ -1,8 +1,9 @@
 //! What goes when a prompt is sent in place of an earlier one, and how far the interpreter steps back for it. Values,
 //! for the question that shows them.
 //!
-//! Absent on purpose: how they are found out (`replacement_plan.rs`); files, which stay as they are.
+//! Absent on purpose: how they are found out (`replacement_plan.rs`).
 
+use crate::file_rewind::FileRewind;
 use crate::numbering::in_words;
 
 /// What goes when a prompt takes the place of an earlier one, or when a session is forked before it.
@@ -14,6 +15,8 @@ pub struct Replacement {
     /// What leaves the conversation, in order.
     pub leaves: Vec<LeavingEntry>,
     pub interpreter: InterpreterStep,
+    /// `None` where no files are kept.
+    pub files: Option<FileRewind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +56,17 @@ pub enum InterpreterStep {
 
 impl Replacement {
     /// Returns what happens to files.
-    pub fn files(&self) -> &'static str {
-        "stay as they are"
+    pub fn files_in_words(&self) -> String {
+        match &self.files {
+            Some(files) => files.in_words(),
+            None => "stay as they are".to_owned(),
+        }
+    }
+
+    /// Returns true when the interpreter or files follow the conversation.
+    pub fn moves_more(&self) -> bool {
+        let puts_back = |files: &FileRewind| !files.plan.restores.is_empty();
+        self.steps_to().is_some() || self.files.as_ref().is_some_and(puts_back)
     }
 
     /// Returns the cell before which the interpreter can be taken.

@@ -47,6 +47,7 @@ impl ReplacementRequest {
                 purpose: ReplacementPurpose::Replace,
                 leaves,
                 interpreter: InterpreterStep::Untouched,
+                files: None,
             },
             then: ReplacementFollowUp::Begin(Box::new(submission)),
         };
@@ -61,6 +62,7 @@ impl ReplacementRequest {
                 purpose: ReplacementPurpose::Fork,
                 leaves: Vec::new(),
                 interpreter: InterpreterStep::Untouched,
+                files: None,
             },
             cells: ran(dialog, line..=u32::MAX),
             then: ReplacementFollowUp::Fork(text),

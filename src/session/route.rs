@@ -1,7 +1,7 @@
 //! Routes each event to the machine that owns it, or to the function that joins machines for it.
 
 use crate::approvals::{ApprovalEvent, ApprovalRequester};
-use crate::commands::{self, replace, undo};
+use crate::commands::{self, replace, rewind, undo};
 use crate::context::StepContext;
 use crate::dispatch;
 use crate::effect::{CodeStarter, Effect, Event, Found, To};
@@ -165,6 +165,9 @@ fn on_job_over(step: &mut Step<'_>) {
 
 /// Ends a wait that the user stopped, and withdraws its question if there is one.
 fn on_wait_stopped(step: &mut Step<'_>, out: &RunSender) {
+    if let Some(files) = step.ctx.files {
+        files.stop();
+    }
     let approvals = &mut step.state.approvals;
     let about_project = approvals.is_asked_by(&ApprovalRequester::Startup);
     let closed = approvals.on(ApprovalEvent::TurnOver, step.ctx.at);
@@ -209,6 +212,7 @@ fn on_user_reply(step: &mut Step<'_>, requester: ApprovalRequester, reply: Reply
         ApprovalRequester::Startup => startup::on_project_answer(step, &reply),
         ApprovalRequester::Undo(request) => undo::on_step_back_answer(step, request, &reply),
         ApprovalRequester::Replacement(request) => replace::on_answer(step, request, &reply),
+        ApprovalRequester::Rewind(request) => rewind::on_answer(step, *request, &reply),
         ApprovalRequester::RestoreVariables(file) => {
             startup::on_restore_answer(step, file, &reply);
         }
@@ -257,6 +261,8 @@ fn on_found(step: &mut Step<'_>, found: Found, out: &RunSender) {
         Found::Resend { line, text } => jobs::resend(step, line, text, out),
         Found::Replacement(request) => replace::find_step(step, request, out),
         Found::ReplacementReady(request) => replace::offer(step, request, out),
+        Found::Rewind(request) => rewind::begin(step, *request, out),
+        Found::RewindPlanned(request) => rewind::offer(step, *request, out),
         Found::Fork { before, text } => replace::go_on_in_fork(step, before, text, out),
         Found::Input(submission) => dispatch::begin_now(step, *submission, out),
         Found::Cell(start) => jobs::run_cell(step, *start, out),

@@ -256,6 +256,11 @@ impl RuntimePeer {
         self.counting = session;
     }
 
+    /// Returns the index of the session that cells are numbered in.
+    pub(super) fn session(&self) -> u32 {
+        self.counting
+    }
+
     /// Sends a request of `waiter`; returns the substitute for an answer when the runtime cannot serve it.
     pub(super) fn ask(
         &mut self,

@@ -11,6 +11,7 @@ use crate::approvals::ApprovalQueue;
 use crate::deps::SessionDeps;
 use crate::effect::Event;
 use crate::external_calls::ExternalCalls;
+use crate::file_steps::FileSteps;
 use crate::handle::{Command, Shared};
 use crate::host_calls::{AgentHostCalls, CellHostCalls};
 use crate::io::SessionIo;
@@ -87,6 +88,7 @@ impl Session {
             turn: None,
             outputs: Outputs::new(parts.artifacts, parts.record_path),
             workbook: Workbook::default(),
+            files: FileSteps::new(parts.files),
             deps: SessionDeps {
                 agents: parts.agents,
                 missing: parts.missing,

@@ -6,6 +6,7 @@
 use tokio::sync::oneshot;
 
 use crate::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::config::RewindFiles;
 use crate::context::StepContext;
 use crate::effect::{Effect, Event, To};
 use crate::events::SessionEvent;
@@ -13,6 +14,7 @@ use crate::ids::JobId;
 use crate::peers::RuntimeRequester;
 use crate::prompt::PromptEvent;
 use crate::question::QuestionSubject;
+use crate::rewind::FileHistory;
 use crate::run::RunSender;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::scheduler::{ActiveJob, SchedulerEvent};
@@ -122,6 +124,12 @@ impl<'a> Step<'a> {
         let out = self.state.scheduler.out().cloned();
         self.state.scheduler.release();
         out
+    }
+
+    /// Returns the history of files, unless the user wants none.
+    pub(super) fn files(&self) -> Option<FileHistory> {
+        let is_wanted = self.state.choices.rewind_files != RewindFiles::Off;
+        self.ctx.files.filter(|_| is_wanted).cloned()
     }
 
     /// Sends a request to the user's runtime; returns the receiver of its answer.

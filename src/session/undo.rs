@@ -74,6 +74,11 @@ impl Default for InterpreterSessions {
 }
 
 impl InterpreterSessions {
+    /// Returns the index of the current session.
+    pub(super) fn here(&self) -> u32 {
+        self.here
+    }
+
     /// Returns the request to step back before this cell of the current session.
     pub(super) fn back(&self, to: Option<u32>) -> CheckpointRequest {
         let session = to.map_or(self.here, |line| self.ran(line));
@@ -81,7 +86,7 @@ impl InterpreterSessions {
     }
 
     /// Returns the index of the session that ran this cell of the current one: itself, or one that it was forked from.
-    fn ran(&self, line: u32) -> u32 {
+    pub(super) fn ran(&self, line: u32) -> u32 {
         let mut session = self.here;
         while let Some((parent, before)) = self.origins.get(&session)
             && line < *before
@@ -175,6 +180,8 @@ pub(super) struct UndoRequest {
     /// The cells that a step back would be over, starting at the first one that the exchange ran; empty when it ran
     /// none.
     pub(super) over: Vec<SteppedCell>,
+    /// The index of the session that it ran in.
+    pub(super) session: u32,
 }
 
 /// The input that replaces an undone exchange.

@@ -24,6 +24,11 @@ pub(super) fn interpreters(home: &Home) -> Vec<i32> {
     .collect()
 }
 
+/// A home whose files stay as they are, unasked: these tests are about the interpreter.
+fn files_stay() -> Home {
+    with_settings(r#"{"rewind_files": "off"}"#)
+}
+
 /// Runs a cell, and waits until the interpreter has left a copy of itself: another may go for it. The process between
 /// the two is seen for a moment: what is counted has to stand.
 pub(super) fn cell(shell: &Shell, number: u32, code: &str) {
@@ -73,7 +78,7 @@ fn a_step_back_and_forward_takes_names_and_the_conversation_along() {
         if let Some(python) = python {
             arguments.extend(["--python".into(), python.display().to_string()]);
         }
-        let shell = Shell::start(Home::new(), &arguments, WIDE);
+        let shell = Shell::start(files_stay(), &arguments, WIDE);
         steps(&shell);
         // Its own place is kept once nothing is asked for a moment, and stays.
         cell(&shell, 4, "%ipycodex back 2");
@@ -118,7 +123,7 @@ fn a_step_back_and_forward_takes_names_and_the_conversation_along() {
 
 #[test]
 fn what_was_stepped_back_over_is_neither_saved_nor_run_again() {
-    let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
+    let shell = Shell::start(files_stay(), &["--agent", "demo"], WIDE);
     steps(&shell);
     cell(&shell, 4, "%ipycodex back 2");
     shell.shows("stepped over In [2] and In [3]");
@@ -158,7 +163,7 @@ fn what_was_stepped_back_over_is_neither_saved_nor_run_again() {
 
 #[test]
 fn a_number_to_step_back_to_is_one_of_this_session() {
-    let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
+    let shell = Shell::start(files_stay(), &["--agent", "demo"], WIDE);
     steps(&shell);
     shell.pty.send_line("%ipycodex new");
     cell(&shell, 1, "b = 1");
@@ -182,7 +187,7 @@ fn a_number_to_step_back_to_is_one_of_this_session() {
 
 #[test]
 fn a_step_counts_in_the_sessions_that_the_cells_ran_in() {
-    let shell = Shell::start(Home::new(), &["--agent", "demo"], WIDE);
+    let shell = Shell::start(files_stay(), &["--agent", "demo"], WIDE);
     steps(&shell);
     shell.pty.send_line("%ipycodex new");
     cell(&shell, 1, "b = 1");

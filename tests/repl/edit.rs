@@ -116,7 +116,7 @@ fn a_session_is_forked_before_a_prompt_and_the_old_one_stays_whole() {
     shell.shows("? A new session begins before In [2]; this one stays whole");
     shell.shows("interpreter: steps back to before In [3]");
     shell.shows("Fork the session there?");
-    shell.shows("c yes, the interpreter stays");
+    shell.shows("c yes, nothing else moves");
     shell.pty.send("y");
     shell.pty.at_line("In [2]: .run `a.append(2)`");
     shell.shows("Session 2 is a fork of session 1, with what came before In [2]; `%ipycodex resume 1` goes back.");

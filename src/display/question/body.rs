@@ -15,7 +15,8 @@ use crate::display::rows::Rows;
 use crate::markdown::Appearance;
 use crate::runtime::SavedVariables;
 use crate::session::{
-    ProposedCell, Question, QuestionChoice, QuestionSubject, Replacement, ReplacementPurpose,
+    FileRewind, ProposedCell, Question, QuestionChoice, QuestionSubject, Replacement,
+    ReplacementPurpose, RewindDirection,
 };
 use crate::text::NOTICED;
 use crate::text::escape::visible;
@@ -59,6 +60,7 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             }
         }
         QuestionSubject::Replacement(plan) => replacement(plan, &mut rows),
+        QuestionSubject::Files(rewind) => files(rewind, &mut rows),
         QuestionSubject::Variables(kept) => variables(kept, &mut rows),
         QuestionSubject::Pictures(lost) => {
             lost.iter().for_each(|why| rows.text(4, why, Style::new()))
@@ -125,6 +127,10 @@ fn head(who: &str, about: &QuestionSubject) -> String {
                 plan.line
             ),
         },
+        QuestionSubject::Files(rewind) => match rewind.direction {
+            RewindDirection::Back => "Files were changed since then".to_owned(),
+            RewindDirection::Forward => "The step back put files back".to_owned(),
+        },
         QuestionSubject::Variables(kept) => format!(
             "The variables of this session were kept {} ago",
             age_in_words(Duration::from_secs(kept.age))
@@ -156,6 +162,10 @@ pub(super) fn ask(about: &QuestionSubject) -> &'static str {
             ReplacementPurpose::Replace => "Send the prompt in their place?",
             ReplacementPurpose::Fork => "Fork the session there?",
         },
+        QuestionSubject::Files(rewind) => match rewind.direction {
+            RewindDirection::Back => "Put the files back, too?",
+            RewindDirection::Forward => "Undo that, too?",
+        },
         QuestionSubject::Variables(_) => "Bring them back?",
         QuestionSubject::Pictures(_) => "Send it all the same?",
         QuestionSubject::SkillCode { .. } => "Run this code?",
@@ -179,8 +189,16 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
             QuestionSubject::Replacement(plan) if plan.steps_to().is_some() => {
                 ('y', "yes, and step back")
             }
+            QuestionSubject::Replacement(plan) if plan.moves_more() => {
+                ('y', "yes, and put files back")
+            }
             _ => ('y', "yes"),
         },
+        QuestionChoice::Once if matches!(about, QuestionSubject::Files(_)) => {
+            ('y', "yes, put back")
+        }
+        QuestionChoice::Merge => ('m', "yes, and merge"),
+        QuestionChoice::Diff => ('d', "show the diff first"),
         QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
             ('y', "yes, bring back")
         }
@@ -197,7 +215,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         QuestionChoice::Try => ('d', "dry run first"),
         QuestionChoice::Conversation => match about {
             QuestionSubject::Replacement(plan) if plan.purpose == ReplacementPurpose::Fork => {
-                ('c', "yes, the interpreter stays")
+                ('c', "yes, nothing else moves")
             }
             _ => ('c', "only the conversation"),
         },
@@ -208,7 +226,9 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         QuestionChoice::No
             if matches!(
                 about,
-                QuestionSubject::StepBack { .. } | QuestionSubject::Replacement(_)
+                QuestionSubject::StepBack { .. }
+                    | QuestionSubject::Replacement(_)
+                    | QuestionSubject::Files(_)
             ) =>
         {
             ('n', "no, leave it")
@@ -246,6 +266,9 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
             QuestionSubject::Replacement(plan) if plan.steps_to().is_some() => "✓ stepping back",
             _ => "✓ yes",
         },
+        QuestionChoice::Once if matches!(about, QuestionSubject::Files(_)) => "✓ putting them back",
+        QuestionChoice::Merge => "✓ putting them back, and merging",
+        QuestionChoice::Diff => "… the diff",
         QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
             "✓ bringing them back"
         }
@@ -262,7 +285,9 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::No
             if matches!(
                 about,
-                QuestionSubject::StepBack { .. } | QuestionSubject::Replacement(_)
+                QuestionSubject::StepBack { .. }
+                    | QuestionSubject::Replacement(_)
+                    | QuestionSubject::Files(_)
             ) =>
         {
             "✗ left as it is"
@@ -308,6 +333,10 @@ pub(super) fn brief(about: &QuestionSubject) -> String {
             ReplacementPurpose::Replace => format!("In [{}] and after", plan.line),
             ReplacementPurpose::Fork => format!("a session before In [{}]", plan.line),
         },
+        QuestionSubject::Files(rewind) => {
+            let count = rewind.plan.restores.len() + rewind.plan.merges.len();
+            counted(count, "file")
+        }
         QuestionSubject::Variables(kept) => counted(kept.rows.len(), "variable"),
         QuestionSubject::Pictures(lost) => lost.join("; "),
         QuestionSubject::SkillCode { skill, .. } => format!("code of the skill {skill}"),
@@ -338,7 +367,33 @@ fn replacement(plan: &Replacement, rows: &mut Rows) {
         rows.text(4, &more, Style::new().dimmed());
     }
     label(rows, "interpreter", &plan.interpreter_in_words());
-    label(rows, "files", plan.files());
+    label(rows, "files", &plan.files_in_words());
+    if let Some(rewind) = plan.files.as_ref() {
+        files(rewind, rows);
+    }
+}
+
+/// What becomes of files: those that are put back, those that can be merged, those that stay.
+fn files(rewind: &FileRewind, rows: &mut Rows) {
+    let list = |rows: &mut Rows, lines: Vec<String>, style: Style| {
+        let shown = match lines.len() {
+            count if count > LEAVING => LEAVING - 1,
+            count => count,
+        };
+        for line in &lines[..shown] {
+            rows.text(4, line, style);
+        }
+        if let more @ 1.. = lines.len() - shown {
+            rows.text(4, &format!("… and {more} more"), Style::new().dimmed());
+        }
+    };
+    list(rows, rewind.restores(), Style::new());
+    let merges = rewind.merges().into_iter();
+    let merges = merges.map(|path| format!("{path} was changed since, too: can be merged"));
+    list(rows, merges.collect(), Style::new());
+    let kept = rewind.kept().into_iter();
+    let kept = kept.map(|(path, why)| format!("{path} stays as it is: {why}"));
+    list(rows, kept.collect(), Style::new().dimmed());
 }
 
 /// What leaves the conversation, counted.

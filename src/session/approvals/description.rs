@@ -94,7 +94,16 @@ pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
                 .map(|entry| format!("[{}] {}", entry.line, entry.text))
                 .collect();
             lines.push(format!("interpreter: {}", plan.interpreter_in_words()));
+            lines.push(format!("files: {}", plan.files_in_words()));
             ("replacement", lines.join("\n"))
+        }
+        QuestionSubject::Files(rewind) => {
+            let merges = rewind
+                .merges()
+                .into_iter()
+                .map(|path| format!("merge {path}"));
+            let lines: Vec<String> = rewind.restores().into_iter().chain(merges).collect();
+            ("files", lines.join("\n"))
         }
         QuestionSubject::Variables(kept) => {
             let names = kept.rows.iter().map(|row| row.name.as_str());
@@ -112,6 +121,8 @@ pub(super) fn decision(reply: &Reply, options: &[QuestionOption]) -> String {
     match reply {
         Reply::Chosen(QuestionChoice::Once) => "once".to_owned(),
         Reply::Chosen(QuestionChoice::Try) => "dry run".to_owned(),
+        Reply::Chosen(QuestionChoice::Merge) => "merge".to_owned(),
+        Reply::Chosen(QuestionChoice::Diff) => "differences".to_owned(),
         Reply::Chosen(QuestionChoice::Conversation) => "conversation".to_owned(),
         Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
         Reply::Chosen(QuestionChoice::Remember) => "remember".to_owned(),

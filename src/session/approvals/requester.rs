@@ -6,6 +6,7 @@ use crate::agent::{QuestionAnswer, QuestionOption};
 use crate::ids::ToolCaller;
 use crate::question::Reply;
 use crate::replacement_plan::ReplacementRequest;
+use crate::rewind_plan::RewindRequest;
 use crate::undo::UndoRequest;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum ApprovalRequester {
     Undo(UndoRequest),
     /// A prompt that replaces earlier entries, or a fork of the session.
     Replacement(ReplacementRequest),
+    /// Files that steps have changed.
+    Rewind(Box<RewindRequest>),
     /// A resumed session; the file holds its variables.
     RestoreVariables(PathBuf),
     /// The active prompt, before the agent gets it.
@@ -40,6 +43,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Startup
             | ApprovalRequester::Undo(_)
             | ApprovalRequester::Replacement(_)
+            | ApprovalRequester::Rewind(_)
             | ApprovalRequester::RestoreVariables(_)
             | ApprovalRequester::Prompt => &[],
         }
@@ -55,6 +59,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Startup
             | ApprovalRequester::Undo(_)
             | ApprovalRequester::Replacement(_)
+            | ApprovalRequester::Rewind(_)
             | ApprovalRequester::RestoreVariables(_)
             | ApprovalRequester::Prompt => true,
         }

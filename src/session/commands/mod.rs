@@ -9,6 +9,7 @@ mod look_back;
 mod notebooks;
 mod output;
 pub(super) mod replace;
+pub(super) mod rewind;
 mod sessions;
 mod settings;
 mod steps;
@@ -21,7 +22,7 @@ use steps::StepScope;
 
 use crate::LoadRequest;
 use crate::approvals::ApprovalPolicy;
-use crate::config::{AgentChoice, Choices};
+use crate::config::{AgentChoice, Choices, RewindFiles};
 use crate::editor::{EditorRequest, SessionPick};
 use crate::effect::{Effect, Event, Found, RecordWrite, To, emit};
 use crate::events::{Notice, TextEvent, report_notice};
@@ -136,11 +137,19 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         }
         MagicEffect::Undo => {
             let ran_for = step.state.step_log.ran_for.clone();
-            step.wait(out, undo::undo_last(record, UndoFollowUp::Nothing, ran_for));
+            let here = step.state.step_log.sessions.here();
+            step.wait(
+                out,
+                undo::undo_last(record, UndoFollowUp::Nothing, ran_for, here),
+            );
         }
         MagicEffect::Retry => {
             let ran_for = step.state.step_log.ran_for.clone();
-            step.wait(out, undo::undo_last(record, UndoFollowUp::Resend, ran_for));
+            let here = step.state.step_log.sessions.here();
+            step.wait(
+                out,
+                undo::undo_last(record, UndoFollowUp::Resend, ran_for, here),
+            );
         }
         MagicEffect::Copy(copied) => step.wait(out, turns::copy(record, copied, number)),
         MagicEffect::ShowHistory => step.wait(out, turns::show_history(record)),
@@ -231,15 +240,12 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         MagicEffect::Step(steps) => {
             let wish = steps::request(steps, &step.state.step_log.sessions);
             let told = step.ask_runtime(RuntimeRequest::Checkpoints(wish));
-            let done = steps::on_answer(
-                told,
-                wish,
-                record,
-                step.state.step_log.sessions.clone(),
-                StepScope::Cells,
-            );
+            let sessions = step.state.step_log.sessions.clone();
+            let files = step.files();
+            let done = steps::on_answer(told, wish, record, sessions, files, StepScope::Cells);
             step.wait_firmly(out, done);
         }
+        MagicEffect::Changes(line) => rewind::list(step, line, out),
         MagicEffect::LookBack(wish) => look_back::begin(step, wish, number, out),
         MagicEffect::Interrupt if step.state.scheduler.active().is_some() => {
             step.raise(Event::Interrupted)
@@ -255,6 +261,8 @@ fn request_editor(step: &mut Step<'_>, request: EditorRequest, out: &RunSender) 
 
 fn choose(step: &mut Step<'_>, choices: Choices) {
     step.push(Effect::KeepCheckpoints(choices.checkpoints));
+    let keeps = choices.rewind_files != RewindFiles::Off;
+    step.push(Effect::KeepFiles(keeps, step.state.cwd.clone()));
     let state = &mut *step.state;
     let mut policy = ApprovalPolicy {
         run_cells: &mut state.choices.run_cells,

@@ -20,6 +20,8 @@ use crate::question::{QuestionChoice, QuestionSubject, Reply};
 use crate::record::RecordHandle;
 use crate::replacement_plan::{ReplacementFollowUp, ReplacementRequest};
 use crate::resume;
+use crate::rewind::FileHistory;
+use crate::rewind_plan::{RewindFollowUp, RewindRequest, RewindScope};
 use crate::run::RunSender;
 use crate::runtime::{CheckpointRequest, RuntimeReply, RuntimeRequest};
 use crate::step::Step;
@@ -105,34 +107,55 @@ pub(crate) async fn plan(record: RecordHandle, line: u32, submission: Submission
 /// Asks the interpreter how far it can step back.
 pub(crate) fn find_step(step: &mut Step<'_>, request: ReplacementRequest, out: &RunSender) {
     let mut request = request.since(step.state.numbering.gone_before());
-    if request.cells.is_empty() {
+    let told = match step.ctx.user().is_up() {
+        _ if request.cells.is_empty() => None,
+        true => Some(step.ask_runtime(RuntimeRequest::Checkpoints(CheckpointRequest::List))),
+        false => {
+            request.stays("it is not running".to_owned());
+            None
+        }
+    };
+    let files = step.files();
+    if told.is_none() && files.is_none() {
         return offer(step, request, out);
     }
-    if !step.ctx.user().is_up() {
-        request.stays("it is not running".to_owned());
-        return offer(step, request, out);
-    }
-    let told = step.ask_runtime(RuntimeRequest::Checkpoints(CheckpointRequest::List));
     let sessions = step.state.step_log.sessions.clone();
-    step.wait(out, on_checkpoints(told, sessions, request));
+    let cwd = step.state.cwd.clone();
+    step.wait(out, async move {
+        if let Some(told) = told {
+            find_interpreter_step(told, &sessions, &mut request).await;
+        }
+        if let Some(files) = files {
+            let scope = rewind_scope(&request, &sessions);
+            request.plan.files = scope.planned(files, cwd).await;
+        }
+        vec![Effect::found(Found::ReplacementReady(request))]
+    });
 }
 
-async fn on_checkpoints(
+/// Returns the steps whose files go back: all since the prompt.
+fn rewind_scope(request: &ReplacementRequest, sessions: &InterpreterSessions) -> RewindScope {
+    RewindScope::Since {
+        session: sessions.ran(request.plan.line),
+        line: request.plan.line,
+    }
+}
+
+async fn find_interpreter_step(
     told: oneshot::Receiver<RuntimeReply>,
-    sessions: InterpreterSessions,
-    mut request: ReplacementRequest,
-) -> Vec<Effect> {
+    sessions: &InterpreterSessions,
+    request: &mut ReplacementRequest,
+) {
     match told.await {
-        Ok(RuntimeReply::Checkpoints(there)) => request.find_step(&there, &sessions),
+        Ok(RuntimeReply::Checkpoints(there)) => request.find_step(&there, sessions),
         Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => request.stays(why),
         _ => request.stays("it gave no answer".to_owned()),
     }
-    vec![Effect::found(Found::ReplacementReady(request))]
 }
 
 /// Asks the user; where nobody can be asked, goes on with the conversation alone.
 pub(crate) fn offer(step: &mut Step<'_>, request: ReplacementRequest, out: &RunSender) {
-    let nothing_to_decide = request.is_fork() && request.plan.steps_to().is_none();
+    let nothing_to_decide = request.is_fork() && !request.plan.moves_more();
     let asks = request.can_ask().unwrap_or(step.ctx.deps.asks);
     if nothing_to_decide || !asks {
         let why = match request.plan.steps_to() {
@@ -155,9 +178,13 @@ pub(crate) fn on_answer(step: &mut Step<'_>, request: ReplacementRequest, reply:
             let sessions = step.state.step_log.sessions.clone();
             let wish = sessions.back(Some(to));
             let told = step.ask_runtime(RuntimeRequest::Checkpoints(wish));
-            let record = step.ctx.record.clone();
-            let done = on_stepped(told, wish, record, sessions, request);
+            let (record, files) = (step.ctx.record.clone(), step.files());
+            let done = on_stepped(told, wish, record, sessions, files, request);
             return step.wait_firmly(&out, done);
+        }
+        (Reply::Chosen(QuestionChoice::Once), None) if request.plan.moves_more() => {
+            let sessions = &step.state.step_log.sessions;
+            vec![with_files(request, sessions)]
         }
         (Reply::Chosen(QuestionChoice::Once | QuestionChoice::Conversation), _) => {
             conversation_only(request, "")
@@ -175,21 +202,34 @@ async fn on_stepped(
     wish: CheckpointRequest,
     record: RecordHandle,
     sessions: InterpreterSessions,
+    files: Option<FileHistory>,
     request: ReplacementRequest,
 ) -> Vec<Effect> {
+    let here = sessions.clone();
     let scope = match request.is_fork() {
         true => StepScope::Fork,
         false => StepScope::Exchanges(request.plan.line..=u32::MAX),
     };
-    let mut all = steps::on_answer(told, wish, record, sessions, scope).await;
+    let mut all = steps::on_answer(told, wish, record, sessions, files, scope).await;
     let moved = all
         .iter()
         .any(|effect| matches!(effect, Effect::InterpreterMoved));
     match moved {
-        true => all.push(follow(request)),
+        true => all.push(with_files(request, &here)),
         false => all.extend(left(request)),
     }
     all
+}
+
+/// Puts the files back that the question has shown, and goes on.
+fn with_files(request: ReplacementRequest, sessions: &InterpreterSessions) -> Effect {
+    let scope = rewind_scope(&request, sessions);
+    let rewind = RewindRequest {
+        rewind: request.plan.files.clone(),
+        agreed: true,
+        ..RewindRequest::new(scope, RewindFollowUp::Replacement(request))
+    };
+    Effect::found(Found::Rewind(Box::new(rewind)))
 }
 
 /// Goes on without a step of the interpreter, and says what it keeps and why.
@@ -209,7 +249,7 @@ fn conversation_only(request: ReplacementRequest, why: &str) -> Vec<Effect> {
     effects
 }
 
-fn follow(request: ReplacementRequest) -> Effect {
+pub(super) fn follow(request: ReplacementRequest) -> Effect {
     Effect::found(match request.then {
         ReplacementFollowUp::Begin(submission) => Found::Input(submission),
         ReplacementFollowUp::Fork(text) => Found::Fork {

@@ -1,12 +1,11 @@
 //! `back` and `forward`: the interpreter steps between checkpoints, and the conversation follows.
 //!
 //! The record keeps the cells that were stepped over, outside of the conversation and of replays; a step forward
-//! restores what a step back removed. Absent on purpose: how an interpreter steps; files, which stay as the cells left
-//! them.
+//! restores what a step back removed. Absent on purpose: how an interpreter steps; files (`rewind.rs`).
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -17,6 +16,8 @@ use crate::events::{Notice, TextEvent};
 use crate::magics::StepRequest;
 use crate::numbering::in_words;
 use crate::record::RecordHandle;
+use crate::rewind::FileHistory;
+use crate::rewind_plan::{RewindFollowUp, RewindRequest, RewindScope};
 use crate::runtime::{CellStep, CheckpointRequest, CheckpointStep, Checkpoints, RuntimeReply};
 use crate::text::{age_in_words, aligned, bytes_in_words, counted};
 use crate::undo::{InterpreterSessions, SteppedLines};
@@ -48,13 +49,14 @@ pub(super) async fn on_answer(
     wish: CheckpointRequest,
     record: RecordHandle,
     sessions: InterpreterSessions,
+    files: Option<FileHistory>,
     scope: StepScope,
 ) -> Vec<Effect> {
     match told.await {
         Ok(RuntimeReply::Checkpoints(there)) => emit(TextEvent::Text(listed(&there, &sessions))),
         Ok(RuntimeReply::Stepped(stepped)) => {
             let back = wish != CheckpointRequest::Forward;
-            on_stepped(*stepped, back, &record, &sessions, &scope).await
+            on_stepped(*stepped, back, &record, &sessions, files, &scope).await
         }
         Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => warn(why),
         _ => warn("the interpreter ended before it had stepped"),
@@ -67,6 +69,7 @@ async fn on_stepped(
     back: bool,
     record: &RecordHandle,
     sessions: &InterpreterSessions,
+    files: Option<FileHistory>,
     scope: &StepScope,
 ) -> Vec<Effect> {
     let over = sessions.parted(&stepped.over);
@@ -98,7 +101,7 @@ async fn on_stepped(
     );
     if back {
         effects.extend(
-            stays(&stepped)
+            stays(&stepped, files.as_ref())
                 .into_iter()
                 .map(|line| Effect::show(Notice::note(line))),
         );
@@ -108,6 +111,19 @@ async fn on_stepped(
     }
     let place = stepped.cwd.map(PathBuf::from);
     effects.extend(place.map(|place| Effect::found(Found::Directory(place))));
+    if let StepScope::Cells = scope {
+        let scope = match (back, stepped.over.first()) {
+            (false, _) => Some(RewindScope::Back),
+            (true, Some(first)) => Some(RewindScope::Since {
+                session: first.session,
+                line: first.number,
+            }),
+            (true, None) => None,
+        };
+        let request = scope.map(|scope| RewindRequest::new(scope, RewindFollowUp::Nothing));
+        let rewind = request.map(|request| Effect::found(Found::Rewind(Box::new(request))));
+        effects.extend(rewind);
+    }
     effects
 }
 
@@ -162,13 +178,15 @@ fn said(
     }
 }
 
-fn stays(stepped: &CheckpointStep) -> Vec<String> {
+/// Returns notes about what a step does not take back; files that are kept are asked about.
+fn stays(stepped: &CheckpointStep, kept: Option<&FileHistory>) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut files, mut programs) = (Vec::new(), Vec::new());
     for CellStep { wrote, .. } in &stepped.over {
         for name in wrote {
             match name.strip_prefix("process: ") {
                 Some(program) => programs.push(program.to_owned()),
+                None if kept.is_some_and(|kept| kept.knows(Path::new(name))) => {}
                 None => files.push(name.clone()),
             }
         }

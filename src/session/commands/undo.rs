@@ -16,6 +16,8 @@ use crate::events::{Notice, TextEvent};
 use crate::input::is_ipycodex_input;
 use crate::question::{QuestionChoice, QuestionSubject, Reply, SteppedCell};
 use crate::record::RecordHandle;
+use crate::rewind::FileHistory;
+use crate::rewind_plan::{RewindFollowUp, RewindRequest, RewindScope};
 use crate::run::RunSender;
 use crate::runtime::{CheckpointRequest, Checkpoints, RuntimeReply, RuntimeRequest};
 use crate::step::Step;
@@ -30,7 +32,7 @@ const NAMED: usize = 60;
 pub(crate) fn undo(step: &mut Step<'_>, request: UndoRequest, out: &RunSender) {
     let request = request.since(step.state.numbering.gone_before());
     if request.over.is_empty() || !step.ctx.user().is_up() {
-        return step.extend_for(remove_exchange(&request), out);
+        return step.extend_for(rewind_files(request), out);
     }
     let told = step.ask_runtime(RuntimeRequest::Checkpoints(CheckpointRequest::List));
     let sessions = step.state.step_log.sessions.clone();
@@ -60,8 +62,8 @@ pub(crate) fn on_step_back_answer(step: &mut Step<'_>, request: UndoRequest, rep
             let sessions = step.state.step_log.sessions.clone();
             let wish = sessions.back(request.first());
             let told = step.ask_runtime(RuntimeRequest::Checkpoints(wish));
-            let record = step.ctx.record.clone();
-            let done = on_stepped(told, wish, record, sessions, request);
+            let (record, files) = (step.ctx.record.clone(), step.files());
+            let done = on_stepped(told, wish, record, sessions, files, request);
             return step.wait_firmly(&out, done);
         }
         Reply::Declined => nobody_to_ask(&request),
@@ -76,6 +78,7 @@ pub(super) async fn undo_last(
     record: RecordHandle,
     then: UndoFollowUp,
     ran_for: BTreeMap<u32, u32>,
+    session: u32,
 ) -> Vec<Effect> {
     let dialog = record.dialog().await;
     let Some(last) = dialog.last_exchange() else {
@@ -86,9 +89,10 @@ pub(super) async fn undo_last(
         prompt: last.prompt.clone(),
         then,
         over: over(&dialog, last.line, &ran_for),
+        session,
     };
     match request.over.is_empty() {
-        true => remove_exchange(&request),
+        true => rewind_files(request),
         false => vec![Effect::found(Found::Undo(request))],
     }
 }
@@ -129,8 +133,24 @@ pub(crate) fn remove_exchange(request: &UndoRequest) -> Vec<Effect> {
 pub(crate) fn remove_exchange_only(request: &UndoRequest, why: &str) -> Vec<Effect> {
     let note = format!("the interpreter keeps what {} did{why}", request.ran());
     let mut all = emit(Notice::note(note));
-    all.extend(remove_exchange(request));
+    all.extend(rewind_files(request.clone()));
     all
+}
+
+/// Puts back the files that the exchange has changed, if the user agrees; then removes it.
+fn rewind_files(request: UndoRequest) -> Vec<Effect> {
+    let own = request.over.iter().filter(|cell| cell.own);
+    let scope = RewindScope::Exchange {
+        session: request.session,
+        line: request.line,
+        cells: own.map(|cell| cell.line).collect(),
+    };
+    rewind_as(scope, request)
+}
+
+fn rewind_as(scope: RewindScope, request: UndoRequest) -> Vec<Effect> {
+    let request = RewindRequest::new(scope, RewindFollowUp::Undo(request));
+    vec![Effect::found(Found::Rewind(Box::new(request)))]
 }
 
 pub(crate) async fn on_checkpoints(
@@ -168,16 +188,24 @@ pub(crate) async fn on_stepped(
     wish: CheckpointRequest,
     record: RecordHandle,
     sessions: InterpreterSessions,
+    files: Option<FileHistory>,
     request: UndoRequest,
 ) -> Vec<Effect> {
     let scope = StepScope::Exchanges(request.line..=request.line);
-    let mut all = steps::on_answer(told, wish, record, sessions, scope).await;
+    let mut all = steps::on_answer(told, wish, record, sessions, files, scope).await;
     let moved = all
         .iter()
         .any(|effect| matches!(effect, Effect::InterpreterMoved));
     match request.then {
         UndoFollowUp::Resend if !moved => {
             all.extend(emit(Notice::note("the prompt was not sent again")));
+        }
+        _ if moved => {
+            let scope = RewindScope::Since {
+                session: request.session,
+                line: request.line,
+            };
+            all.extend(rewind_as(scope, request));
         }
         _ => all.extend(remove_exchange(&request)),
     }
@@ -215,6 +243,7 @@ mod tests {
             prompt: String::new(),
             then: UndoFollowUp::Nothing,
             over: vec![cell],
+            session: 0,
         };
         let there = |session| {
             let before = CellStep {

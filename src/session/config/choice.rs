@@ -71,6 +71,15 @@ pub enum Images {
     Off,
 }
 
+/// What becomes of files when a step is taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RewindFiles {
+    Ask,
+    Always,
+    /// They stay, and nothing is kept for it.
+    Off,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditMode {
     Emacs,
@@ -186,6 +195,14 @@ impl ChoiceSetting for AgentTools {
         ("both", AgentTools::Both),
         ("python", AgentTools::Python),
         ("shell", AgentTools::Shell),
+    ];
+}
+
+impl ChoiceSetting for RewindFiles {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("ask", RewindFiles::Ask),
+        ("always", RewindFiles::Always),
+        ("off", RewindFiles::Off),
     ];
 }
 

@@ -7,8 +7,8 @@ use crate::agent::{Approvals, Effort, McpServer, Sandbox, ThreadMode, TurnSettin
 use crate::markdown::Background;
 
 use super::{
-    AgentChoice, AgentCommand, AgentTools, Agents, EditMode, Images, KernelMode, RunCells,
-    RuntimeChoice, Seconds,
+    AgentChoice, AgentCommand, AgentTools, Agents, EditMode, Images, KernelMode, RewindFiles,
+    RunCells, RuntimeChoice, Seconds,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct Choices {
     pub agent_tools: AgentTools,
     pub kernel_mode: KernelMode,
     pub checkpoints: u32,
+    /// Whether files are put back when a step is taken back.
+    pub rewind_files: RewindFiles,
     /// Saves variables when the session ends, and offers them when it is resumed.
     pub keep_variables: bool,
     /// A desktop notification is sent when a run that nobody watches ends after at least this many seconds; 0: never.
@@ -76,6 +78,7 @@ impl Default for Choices {
             agent_tools: AgentTools::Both,
             kernel_mode: KernelMode::Session,
             checkpoints: 10,
+            rewind_files: RewindFiles::Ask,
             keep_variables: false,
             notify_after: 10,
             images: Images::Auto,

@@ -18,8 +18,8 @@ mod settings;
 
 pub use agents::{AgentCommand, Agents, SERVER_NAMES, is_server_name, mcp_servers};
 pub use choice::{
-    AgentChoice, AgentTools, ChoiceSetting, EditMode, Images, InvalidValue, KernelMode, RunCells,
-    RuntimeChoice, Seconds,
+    AgentChoice, AgentTools, ChoiceSetting, EditMode, Images, InvalidValue, KernelMode,
+    RewindFiles, RunCells, RuntimeChoice, Seconds,
 };
 pub use choices::Choices;
 pub use file::ConfigFile;

@@ -244,6 +244,14 @@ pub const SETTINGS: &[Setting] = &[
         ..row!(kernel_mode, Now, "how long the agent's kernel lives")
     },
     row!(checkpoints, Now, "how many cells `back` can step back"),
+    Setting {
+        meanings: &[
+            ("ask", "what would change is shown first"),
+            ("always", "without a question"),
+            ("off", "never; nothing is kept for it"),
+        ],
+        ..row!(rewind_files, Now, "whether `back` puts files back")
+    },
     row!(keep_variables, Now, "keep variables for `resume`"),
     row!(notify_after, Now, "desktop notice after N s (0: none)"),
     Setting {

@@ -11,7 +11,9 @@ pub(super) const BACK: Magic = Magic {
     arguments: "[N|list]",
     help: "take the interpreter to before the last cell",
     more: "`back 5` goes back to before In [5] of this session; `back list` shows how far back it can go. Cells that \
-           are stepped over leave the conversation but stay in the record; files and other processes are not restored.",
+           are stepped over leave the conversation but stay in the record. Then it shows which files of the working \
+           directory would be put back, and asks (`rewind_files`); what others have changed since stays. Other \
+           processes are not restored.",
     run: Run::With(back),
 };
 
@@ -19,8 +21,17 @@ pub(super) const FORWARD: Magic = Magic {
     name: "forward",
     arguments: "",
     help: "undo the last `back`",
-    more: "This works as long as nothing else has run.",
+    more: "This works as long as nothing else has run; files that `back` has put back follow.",
     run: Run::Alone(|| MagicEffect::Step(StepRequest::Forward)),
+};
+
+pub(super) const CHANGES: Magic = Magic {
+    name: "changes",
+    arguments: "[N]",
+    help: "list what cells and the agent changed in files",
+    more: "`changes 5` shows the differences that In [5] made, a cell, a command or a prompt. Files below the working \
+           directory count, up to 8 MiB each, but not what `.gitignore` names.",
+    run: Run::With(changes),
 };
 
 pub(super) const WHEN: Magic = Magic {
@@ -56,6 +67,21 @@ fn back(_: &Magic, to: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, S
         },
     };
     Ok(vec![MagicEffect::Step(steps)])
+}
+
+fn changes(_: &Magic, line: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
+    let line = match line.trim() {
+        "" => None,
+        number => match number.parse() {
+            Ok(number @ 1..) => Some(number),
+            _ => {
+                return Err(format!(
+                    "Usage: %ipycodex changes [N], where N is the number of a cell or a prompt, got '{number}'"
+                ));
+            }
+        },
+    };
+    Ok(vec![MagicEffect::Changes(line)])
 }
 
 fn when(_: &Magic, rest: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {

@@ -105,6 +105,8 @@ pub enum MagicEffect {
     NewSession(Option<String>),
     Replay(ReplayRequest),
     Step(StepRequest),
+    /// List what steps have changed in files: all, or this cell or prompt.
+    Changes(Option<u32>),
     LookBack(LookBackWish),
     Interrupt,
     /// End the interpreter and start a new one.

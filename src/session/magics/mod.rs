@@ -89,6 +89,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
         &[
             cells::BACK,
             cells::FORWARD,
+            cells::CHANGES,
             cells::WHEN,
             cells::REPLAY,
             plain("interrupt", "interrupt the running cell or turn", || MagicEffect::Interrupt),

@@ -227,6 +227,7 @@ fn parts_of(runtime: Script, agent: scripted::Script) -> Parts {
         choices: choices(),
         cwd: here,
         stdin: Stdin::Refuse,
+        files: None,
         exact_log: PathBuf::new(),
         config_file: PathBuf::new(),
         provenance: Provenance::default(),

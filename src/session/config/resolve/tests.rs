@@ -80,7 +80,8 @@ fn every_key_of_the_file_is_read() {
         "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
         "run_cells": "auto", "kernel_mode": "per-call", "agent_tools": "shell",
-        "images": "kitty", "fit_plots": false, "checkpoints": 4, "keep_variables": true, "notify_after": 3,
+        "images": "kitty", "fit_plots": false, "checkpoints": 4, "rewind_files": "always",
+        "keep_variables": true, "notify_after": 3,
         "history_hint": false, "edit_mode": "vi", "ipython_profile": "sci", "agent_start": 600,
         "keys": {"suggest": "alt-x"},
     });

@@ -1,0 +1,343 @@
+//! Files are put back: all of them or none.
+//!
+//! In: what each path is to hold, and what it holds now. Invariants: nothing is written before the journal is on the
+//! disk; a path that holds anything else than expected is not touched; after an error, or when it is stopped, what was
+//! done is undone; what a kill leaves is finished by the next start ([`finish`]). Absent on purpose: what is to be put
+//! back.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use ipycodex_process::files::{FileMode, refuse_linked_parents, write_whole};
+use serde::{Deserialize, Serialize};
+
+use crate::state::{Contents, Digest, FileState};
+use crate::store::read_stored;
+use crate::timeline::Restore;
+
+/// Name of the journal in a store's folder.
+const JOURNAL: &str = "journal.json";
+
+/// What is being done, as the journal holds it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Journal {
+    steps: Vec<JournalStep>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct JournalStep {
+    root: PathBuf,
+    path: PathBuf,
+    from: FileState,
+    to: FileState,
+}
+
+/// Why nothing was put back.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// It was stopped.
+    #[error("stopped: all files are as they were")]
+    Stopped,
+    /// A file could not be written or removed.
+    #[error("`{path}` could not be put back: {why}; {rest}")]
+    Failed {
+        /// The path.
+        path: PathBuf,
+        /// The cause.
+        why: String,
+        /// What became of the others.
+        rest: &'static str,
+    },
+    /// The journal could not be written.
+    #[error("nothing was put back: the journal of it cannot be written: {0}")]
+    Journal(String),
+}
+
+/// Puts paths back. `root_of` names the directory that a path must lie in, without a link on the way.
+pub(crate) fn restore(
+    folder: &Path,
+    restores: &[Restore],
+    root_of: impl Fn(&Path) -> Option<PathBuf>,
+    stopped: &dyn Fn() -> bool,
+) -> Result<(), RestoreError> {
+    let steps = restores.iter().filter_map(|restore| {
+        Some(JournalStep {
+            root: root_of(&restore.path)?,
+            path: restore.path.clone(),
+            from: restore.from.clone(),
+            to: restore.to.clone(),
+        })
+    });
+    let journal = Journal {
+        steps: steps.collect(),
+    };
+    let path = folder.join(JOURNAL);
+    let failed = |why: String| RestoreError::Journal(why);
+    let text = serde_json::to_vec(&journal).map_err(|error| failed(error.to_string()))?;
+    write_whole(&path, &text, FileMode::Private).map_err(|error| failed(error.to_string()))?;
+    let done = carry_out(folder, &journal.steps, stopped);
+    let is_undone = done.as_ref().err().is_none_or(|(_, undone)| *undone);
+    if is_undone {
+        // One that stays is found to be done.
+        let _ = fs::remove_file(&path);
+    }
+    done.map_err(|(error, _)| error)
+}
+
+/// Finishes what a process that is gone began to put back; returns the paths that it was about, and those that hold
+/// something else by now. `None`: nothing was begun.
+pub(crate) fn finish(folder: &Path) -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let path = folder.join(JOURNAL);
+    let text = fs::read(&path).ok()?;
+    let journal: Journal = serde_json::from_slice(&text).ok()?;
+    let mut changed = Vec::new();
+    let mut steps = Vec::new();
+    for step in journal.steps {
+        let now = state_of(&step.path);
+        match now {
+            now if now == step.to => {}
+            now if now == step.from
+                || now == FileState::Absent && step.removes()
+                || is_partly(folder, &step) =>
+            {
+                steps.push(JournalStep { from: now, ..step });
+            }
+            _ => changed.push(step.path),
+        }
+    }
+    let paths = steps.iter().map(|step| step.path.clone()).collect();
+    for (step, part) in order(&steps) {
+        if let Err(error) = perform(folder, step, part) {
+            log::warn!("`{}` could not be put back: {error}", step.path.display());
+            changed.push(step.path.clone());
+        }
+    }
+    let _ = fs::remove_file(&path);
+    Some((paths, changed))
+}
+
+/// A part of a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// What is there goes.
+    Remove,
+    /// What is to be there comes.
+    Make,
+    /// A directory gets its mode, which may forbid to write into it.
+    SetMode,
+}
+
+/// Removals come first, from the leaves to the root; then directories and files, from the root to the leaves.
+fn order(steps: &[JournalStep]) -> Vec<(&JournalStep, Part)> {
+    let mut sorted: Vec<&JournalStep> = steps.iter().collect();
+    sorted.sort_by(|a, b| a.path.cmp(&b.path));
+    let is_made = |step: &&&JournalStep| step.to != FileState::Absent;
+    let is_directory = |step: &&&JournalStep| matches!(step.to, FileState::Directory { .. });
+    let removed = sorted.iter().rev().filter(|step| step.removes());
+    let removed = removed.map(|step| (*step, Part::Remove));
+    let made = sorted.iter().filter(is_made);
+    let made = made.map(|step| (*step, Part::Make));
+    let set = sorted.iter().rev().filter(is_directory);
+    let set = set.map(|step| (*step, Part::SetMode));
+    removed.chain(made).chain(set).collect()
+}
+
+impl JournalStep {
+    /// Returns true when what is there must go before the other can come.
+    fn removes(&self) -> bool {
+        let kind = std::mem::discriminant::<FileState>;
+        self.from != FileState::Absent && kind(&self.from) != kind(&self.to)
+    }
+}
+
+/// Carries out all steps, or undoes what was done; the second part of an error tells whether all is undone.
+fn carry_out(
+    folder: &Path,
+    steps: &[JournalStep],
+    stopped: &dyn Fn() -> bool,
+) -> Result<(), (RestoreError, bool)> {
+    let mut begun = BTreeSet::new();
+    for (step, part) in order(steps) {
+        let path = &step.path;
+        let done = match stopped() {
+            true => Err(None),
+            false => {
+                begun.insert(path);
+                perform(folder, step, part).map_err(Some)
+            }
+        };
+        let Err(error) = done else {
+            continue;
+        };
+        let back = steps.iter().filter(|step| begun.contains(&step.path));
+        let back: Vec<JournalStep> = back
+            .filter_map(|step| match state_of(&step.path) {
+                now if now == step.from => None,
+                now => Some(JournalStep {
+                    from: now,
+                    to: step.from.clone(),
+                    ..step.clone()
+                }),
+            })
+            .collect();
+        let undone = order(&back)
+            .into_iter()
+            .all(|(step, part)| perform(folder, step, part).is_ok());
+        let error = match error {
+            None => RestoreError::Stopped,
+            Some(why) => RestoreError::Failed {
+                path: path.clone(),
+                why: why.to_string(),
+                rest: match undone {
+                    true => "all other files are as they were",
+                    false => "some others are half way: the next start of ipycodex finishes them",
+                },
+            },
+        };
+        return Err((error, undone));
+    }
+    Ok(())
+}
+
+fn perform(folder: &Path, step: &JournalStep, part: Part) -> io::Result<()> {
+    let path = &step.path;
+    let refused = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
+    refuse_linked_parents(&step.root, path).map_err(|error| refused(&error))?;
+    if part == Part::Remove {
+        let gone = match &step.from {
+            FileState::Directory { .. } => fs::remove_dir(path),
+            _ => fs::remove_file(path),
+        };
+        return match gone {
+            // Others have put something there.
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            gone => gone,
+        };
+    }
+    match &step.to {
+        FileState::Directory { mode } => {
+            if part == Part::SetMode {
+                return fs::set_permissions(path, Permissions::from_mode(*mode));
+            }
+            match fs::create_dir(path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+                made => made,
+            }
+        }
+        FileState::Link { target } => {
+            if path.is_symlink() {
+                fs::remove_file(path)?;
+            }
+            symlink(target, path)
+        }
+        FileState::File {
+            mode,
+            contents: Contents::Stored(digest),
+            ..
+        } => {
+            if step.from.digest() != Some(*digest) {
+                write_file(path, &read_stored(folder, *digest)?)?;
+            }
+            fs::set_permissions(path, Permissions::from_mode(*mode))
+        }
+        FileState::File { .. } | FileState::Unknown(_) | FileState::Absent => Ok(()),
+    }
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Another name of the file may lie anywhere.
+    let has_one_name = fs::symlink_metadata(path).is_ok_and(|it| it.is_file() && it.nlink() == 1);
+    match has_one_name && is_open_for_writing(path) {
+        true => write_in_place(path, bytes),
+        false => write_whole(path, bytes, FileMode::Keep)
+            .map_err(|error| io::Error::other(error.to_string())),
+    }
+}
+
+/// Writes over a file that somebody holds open: what he writes later is to reach the file that has the name. Until it
+/// is done, it begins with new bytes and ends with old ones.
+fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = File::options().write(true).open(path)?;
+    let size = file.metadata()?.size();
+    if bytes.len() as u64 > size {
+        let more = bytes.len() as u64 - size;
+        // Where the space cannot be had, nothing is written.
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, size, more)?;
+    }
+    file.write_all_at(bytes, 0)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()
+}
+
+/// Returns true when a process that we may look at has the file open for writing.
+fn is_open_for_writing(path: &Path) -> bool {
+    let Ok(wanted) = fs::metadata(path) else {
+        return false;
+    };
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let processes = entries(Path::new("/proc"));
+    let processes = processes.filter(|entry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes()
+            .first()
+            .is_some_and(u8::is_ascii_digit)
+    });
+    processes
+        .flat_map(|process| {
+            let process = process.path();
+            let open = entries(&process.join("fd")).map(|entry| entry.path());
+            open.map(move |open| (process.clone(), open))
+                .collect::<Vec<_>>()
+        })
+        .filter(|(_, open)| {
+            fs::metadata(open).is_ok_and(|it| it.dev() == wanted.dev() && it.ino() == wanted.ino())
+        })
+        .any(|(process, open)| {
+            let number = open.file_name().unwrap_or_default();
+            let info = fs::read_to_string(process.join("fdinfo").join(number));
+            info.is_ok_and(|info| is_writing(&info))
+        })
+}
+
+/// Reads the `flags` line of `/proc/PID/fdinfo/FD` (proc_pid_fdinfo(5)): octal, the access mode in the last two bits.
+fn is_writing(info: &str) -> bool {
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & 0b11 != 0)
+}
+
+/// Returns true when a file in the middle of [`write_in_place`] is at this path.
+fn is_partly(folder: &Path, step: &JournalStep) -> bool {
+    let read = |state: &FileState| read_stored(folder, state.digest()?).ok();
+    let (Some(old), Some(new), Ok(now)) = (read(&step.from), read(&step.to), fs::read(&step.path))
+    else {
+        return false;
+    };
+    let common = now.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    now.get(common..) == Some(old.get(common..).unwrap_or_default())
+}
+
+/// Returns what a path holds, without a store.
+fn state_of(path: &Path) -> FileState {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return FileState::Absent;
+    };
+    let mode = metadata.mode() & 0o7777;
+    if metadata.is_dir() {
+        return FileState::Directory { mode };
+    }
+    if metadata.is_symlink() {
+        let target = fs::read_link(path).unwrap_or_default();
+        return FileState::Link { target };
+    }
+    let bytes = fs::read(path).unwrap_or_default();
+    FileState::File {
+        mode,
+        size: bytes.len() as u64,
+        contents: Contents::Stored(Digest::of(&bytes)),
+    }
+}
