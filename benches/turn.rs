@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::Pty;
-use crate::table::{Figures, Row, Target, guarded};
+use crate::table::{Figures, Row, Target, guarded, median};
 
 const RUNS: usize = 20;
 
@@ -25,13 +25,41 @@ const AGENTS: [Agent; 2] = [
 ];
 
 pub fn rows() -> Vec<Row> {
-    AGENTS.into_iter().flat_map(rows_of).collect()
+    let rows = AGENTS.into_iter().flat_map(rows_of);
+    rows.chain([among_files()]).collect()
+}
+
+/// The begin of a turn in a tree of 20,000 files that has not changed, with their history and without.
+fn among_files() -> Row {
+    let measured = |setting: &str| {
+        let mut wire = Vec::new();
+        let fill = |home: &Home| {
+            for number in 0..20_000 {
+                let name = format!("{}/{number}.txt", number / 100);
+                home.write(&name, format!("file {number}\n"));
+            }
+            home.write_config("config.json", format!(r#"{{"rewind_files": "{setting}"}}"#));
+        };
+        let result = guarded(|| measure(AGENTS[0], fill, &mut wire, &mut Vec::new()));
+        result.and_then(|result| result).map(|()| wire)
+    };
+    let (ours, peer) = (measured("ask"), measured("off"));
+    // What the history may add.
+    let without = peer.as_ref().ok().and_then(|figures| median(figures));
+    Row {
+        what: "Enter to turn/start among 20,000 files".into(),
+        unit: "ms",
+        ours,
+        peer: Some(("rewind_files off", peer)),
+        target: Target::AtMost(without.unwrap_or_default() + 5.0),
+    }
 }
 
 fn rows_of(agent: Agent) -> [Row; 2] {
     let mut wire = Vec::new();
     let mut screen = Vec::new();
-    let result = guarded(|| measure(agent, &mut wire, &mut screen)).and_then(|result| result);
+    let result =
+        guarded(|| measure(agent, |_| {}, &mut wire, &mut screen)).and_then(|result| result);
     let row = |what: String, figures: Vec<f64>, most| {
         let ours: Figures = result.clone().map(|()| figures);
         Row {
@@ -55,10 +83,12 @@ fn rows_of(agent: Agent) -> [Row; 2] {
 
 fn measure(
     (protocol, file, begin): Agent,
+    fill: impl FnOnce(&Home),
     wire: &mut Vec<f64>,
     screen: &mut Vec<f64>,
 ) -> Result<(), String> {
     let mut home = Home::new();
+    fill(&home);
     let python = peers::plain_python();
     let socket = home.path().join("s");
     let passed = listen(&socket)?;
@@ -77,6 +107,9 @@ fn measure(
     let mut pty = Pty::spawn(&home, &["--no-ipython", "--agent", &agent], (100, 30));
     pty.patience = DEADLINE;
     pty.wait_for("In [1]:");
+    // The answer comes once the files that are there are read.
+    pty.send("%ipycodex changes\r");
+    pty.wait_for("In [2]:");
     for number in 0..=RUNS {
         let prompt = format!(".question{number}");
         pty.send(&prompt);
@@ -88,7 +121,7 @@ fn measure(
         pty.wait_for(&format!("answer{number}."));
         let seen = Instant::now();
         wait(&passed, "completed")?;
-        let next = format!("In [{}]:", number + 2);
+        let next = format!("In [{}]:", number + 3);
         pty.wait_for(&next);
         // The first one starts the agent.
         if number > 0 {

@@ -332,7 +332,7 @@ impl Work {
         let lock = File::create(folder.join(LOCK))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         self.lock = Some(lock);
-        Ok(())
+        self.store.open()
     }
 
     fn keep(&mut self, root: PathBuf) {
@@ -485,6 +485,7 @@ impl Work {
         };
         fit(
             &mut plan,
+            &sets,
             |path| path.is_dir() && !path.is_symlink(),
             children,
         );
@@ -506,7 +507,7 @@ impl Work {
         }
         if !todo.is_empty() {
             let root = |path: &Path| self.tree.root_of(path).map(Path::to_owned);
-            restore(self.store.folder(), &todo, root, stopped)?;
+            restore(&self.store, &todo, root, stopped)?;
         }
         Ok(changed)
     }

@@ -5,7 +5,7 @@
 //! done is undone; what a kill leaves is finished by the next start ([`finish`]). Absent on purpose: what is to be put
 //! back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -15,16 +15,21 @@ use ipycodex_process::files::{FileMode, refuse_linked_parents, write_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::state::{Contents, Digest, FileState};
-use crate::store::read_stored;
+use crate::store::{Place, Store, read_stored};
 use crate::timeline::Restore;
 
 /// Name of the journal in a store's folder.
 const JOURNAL: &str = "journal.json";
 
+/// Reads contents by their name.
+type Read<'a> = dyn Fn(Digest) -> io::Result<Vec<u8>> + 'a;
+
 /// What is being done, as the journal holds it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Journal {
     steps: Vec<JournalStep>,
+    /// Where the contents are that the steps name.
+    places: Vec<(Digest, Place)>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -58,7 +63,7 @@ pub enum RestoreError {
 
 /// Puts paths back. `root_of` names the directory that a path must lie in, without a link on the way.
 pub(crate) fn restore(
-    folder: &Path,
+    store: &Store,
     restores: &[Restore],
     root_of: impl Fn(&Path) -> Option<PathBuf>,
     stopped: &dyn Fn() -> bool,
@@ -71,14 +76,19 @@ pub(crate) fn restore(
             to: restore.to.clone(),
         })
     });
+    let steps: Vec<JournalStep> = steps.collect();
+    let states = steps.iter().flat_map(|step| [&step.from, &step.to]);
+    let digests = states.filter_map(FileState::digest);
+    let places = digests.filter_map(|digest| Some((digest, store.place(digest)?)));
     let journal = Journal {
-        steps: steps.collect(),
+        places: places.collect(),
+        steps,
     };
-    let path = folder.join(JOURNAL);
+    let path = store.folder().join(JOURNAL);
     let failed = |why: String| RestoreError::Journal(why);
     let text = serde_json::to_vec(&journal).map_err(|error| failed(error.to_string()))?;
     write_whole(&path, &text, FileMode::Private).map_err(|error| failed(error.to_string()))?;
-    let done = carry_out(folder, &journal.steps, stopped);
+    let done = carry_out(&|digest| store.get(digest), &journal.steps, stopped);
     let is_undone = done.as_ref().err().is_none_or(|(_, undone)| *undone);
     if is_undone {
         // One that stays is found to be done.
@@ -93,6 +103,11 @@ pub(crate) fn finish(folder: &Path) -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
     let path = folder.join(JOURNAL);
     let text = fs::read(&path).ok()?;
     let journal: Journal = serde_json::from_slice(&text).ok()?;
+    let places: HashMap<Digest, Place> = journal.places.into_iter().collect();
+    let contents = |digest| match places.get(&digest) {
+        Some(place) => read_stored(folder, *place, digest),
+        None => Err(ErrorKind::NotFound.into()),
+    };
     let mut changed = Vec::new();
     let mut steps = Vec::new();
     for step in journal.steps {
@@ -101,7 +116,7 @@ pub(crate) fn finish(folder: &Path) -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
             now if now == step.to => {}
             now if now == step.from
                 || now == FileState::Absent && step.removes()
-                || is_partly(folder, &step) =>
+                || is_partly(&contents, &step) =>
             {
                 steps.push(JournalStep { from: now, ..step });
             }
@@ -110,7 +125,7 @@ pub(crate) fn finish(folder: &Path) -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
     }
     let paths = steps.iter().map(|step| step.path.clone()).collect();
     for (step, part) in order(&steps) {
-        if let Err(error) = perform(folder, step, part) {
+        if let Err(error) = perform(&contents, step, part) {
             log::warn!("`{}` could not be put back: {error}", step.path.display());
             changed.push(step.path.clone());
         }
@@ -155,7 +170,7 @@ impl JournalStep {
 
 /// Carries out all steps, or undoes what was done; the second part of an error tells whether all is undone.
 fn carry_out(
-    folder: &Path,
+    contents: &Read<'_>,
     steps: &[JournalStep],
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), (RestoreError, bool)> {
@@ -166,7 +181,7 @@ fn carry_out(
             true => Err(None),
             false => {
                 begun.insert(path);
-                perform(folder, step, part).map_err(Some)
+                perform(contents, step, part).map_err(Some)
             }
         };
         let Err(error) = done else {
@@ -185,7 +200,7 @@ fn carry_out(
             .collect();
         let undone = order(&back)
             .into_iter()
-            .all(|(step, part)| perform(folder, step, part).is_ok());
+            .all(|(step, part)| perform(contents, step, part).is_ok());
         let error = match error {
             None => RestoreError::Stopped,
             Some(why) => RestoreError::Failed {
@@ -202,7 +217,7 @@ fn carry_out(
     Ok(())
 }
 
-fn perform(folder: &Path, step: &JournalStep, part: Part) -> io::Result<()> {
+fn perform(contents: &Read<'_>, step: &JournalStep, part: Part) -> io::Result<()> {
     let path = &step.path;
     let refused = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
     refuse_linked_parents(&step.root, path).map_err(|error| refused(&error))?;
@@ -240,7 +255,7 @@ fn perform(folder: &Path, step: &JournalStep, part: Part) -> io::Result<()> {
             ..
         } => {
             if step.from.digest() != Some(*digest) {
-                write_file(path, &read_stored(folder, *digest)?)?;
+                write_file(path, &contents(*digest)?)?;
             }
             fs::set_permissions(path, Permissions::from_mode(*mode))
         }
@@ -311,8 +326,8 @@ fn is_writing(info: &str) -> bool {
 }
 
 /// Returns true when a file in the middle of [`write_in_place`] is at this path.
-fn is_partly(folder: &Path, step: &JournalStep) -> bool {
-    let read = |state: &FileState| read_stored(folder, state.digest()?).ok();
+fn is_partly(contents: &Read<'_>, step: &JournalStep) -> bool {
+    let read = |state: &FileState| contents(state.digest()?).ok();
     let (Some(old), Some(new), Ok(now)) = (read(&step.from), read(&step.to), fs::read(&step.path))
     else {
         return false;

@@ -296,6 +296,25 @@ fn what_others_changed_since_is_named_and_merged_when_asked() {
 }
 
 #[test]
+fn what_was_moved_away_from_a_file_that_stays_stays_too() {
+    let project = Project::new(|root| fs::write(root.join("a"), "theirs").unwrap());
+    project.step(1, |root| {
+        fs::rename(root.join("a"), root.join("b")).unwrap()
+    });
+    project.step(2, |root| {
+        fs::write(root.join("b"), "theirs, and more").unwrap()
+    });
+    fs::write(project.path("a"), "new").unwrap();
+    let plan = project.back(1);
+    let read = |name: &str| fs::read_to_string(project.path(name)).unwrap();
+    assert_eq!(
+        (read("a"), read("b")),
+        ("new".into(), "theirs, and more".into())
+    );
+    assert_eq!(project.kept(&plan).len(), 2);
+}
+
+#[test]
 fn what_changes_between_the_question_and_the_answer_is_left_out() {
     let project = Project::new(|root| fs::write(root.join("a"), "old").unwrap());
     project.step(1, |root| fs::write(root.join("a"), "new").unwrap());

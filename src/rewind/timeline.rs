@@ -4,7 +4,7 @@
 //! work of others: of the user in an editor, of another program. Invariant: within a set a path whose state is the same
 //! before and after does not occur. Absent on purpose: files and clocks.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -174,17 +174,32 @@ pub(crate) fn plan<S: ContentSource>(
     plan
 }
 
-/// Keeps paths as they are that could not be put back by themselves: what has no directory to be in, and directories
-/// that hold something which stays. `children` names what is in a directory now.
+/// Keeps paths as they are that could not be put back by themselves: what has no directory to be in, directories that
+/// hold something which stays, and what came from a path that stays (the contents would be nowhere then). `children`
+/// names what is in a directory now.
 pub(crate) fn fit(
     plan: &mut RewindPlan,
+    sets: &[&ChangeSet],
     is_directory: impl Fn(&Path) -> bool,
     children: impl Fn(&Path) -> Vec<PathBuf>,
 ) {
+    let changes = || sets.iter().flat_map(|set| &set.changes);
+    let mut left: HashMap<Digest, Vec<&PathBuf>> = HashMap::new();
+    for (path, change) in changes() {
+        let digest = change.before.digest();
+        digest.map(|digest| left.entry(digest).or_default().push(path));
+    }
+    let mut held: HashMap<&PathBuf, Vec<Digest>> = HashMap::new();
+    for (path, change) in changes() {
+        let states = [&change.before, &change.after];
+        let digests = states.into_iter().filter_map(FileState::digest);
+        held.entry(path).or_default().extend(digests);
+    }
     loop {
         let planned = plan.restores.iter().chain(&plan.merges);
         let planned: BTreeMap<&PathBuf, &FileState> =
             planned.map(|it| (&it.path, &it.to)).collect();
+        let comes: HashSet<Digest> = planned.values().filter_map(|to| to.digest()).collect();
         let kept: BTreeSet<&PathBuf> = plan.kept.iter().map(|(path, _)| path).collect();
         let why_not = |it: &Restore| {
             let stays = |child: &PathBuf| planned.get(child) != Some(&&FileState::Absent);
@@ -194,11 +209,18 @@ pub(crate) fn fit(
                 Some(_) => false,
                 None => is_directory(&parent),
             };
+            let held = held.get(&it.path).into_iter().flatten();
+            let held = held.filter(|digest| !comes.contains(*digest));
+            let came_from = held.filter_map(|digest| left.get(digest)).flatten();
+            let is_moved = came_from
+                .into_iter()
+                .any(|from| **from != it.path && kept.contains(from));
             let goes = it.from.is_directory() && !it.to.is_directory();
             match () {
                 () if it.to != FileState::Absent && !has_parent => {
                     Some("its directory is not there")
                 }
+                () if is_moved => Some("it holds what was in a file that stays"),
                 () if goes && children(&it.path).iter().any(stays) => Some("something in it stays"),
                 () => None,
             }

@@ -57,7 +57,7 @@ pub enum QuestionSubject {
     /// A prompt takes the place of an earlier one, or a session is forked before it.
     Replacement(Replacement),
     /// Files that steps have changed can be put back.
-    Files(FileRewind),
+    Files(Box<FileRewind>),
     /// Variables were kept when the session ended and can be restored.
     Variables(SavedVariables),
     /// A prompt consists of pictures alone and none can be sent; the reasons, a line each.

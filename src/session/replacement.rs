@@ -16,7 +16,7 @@ pub struct Replacement {
     pub leaves: Vec<LeavingEntry>,
     pub interpreter: InterpreterStep,
     /// `None` where no files are kept.
-    pub files: Option<FileRewind>,
+    pub files: Option<Box<FileRewind>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Replacement {
     /// Returns true when the interpreter or files follow the conversation.
     pub fn moves_more(&self) -> bool {
         let puts_back = |files: &FileRewind| !files.plan.restores.is_empty();
-        self.steps_to().is_some() || self.files.as_ref().is_some_and(puts_back)
+        self.steps_to().is_some() || self.files.as_deref().is_some_and(puts_back)
     }
 
     /// Returns the cell before which the interpreter can be taken.

@@ -14,7 +14,7 @@ use crate::undo::UndoRequest;
 pub(crate) struct RewindRequest {
     pub(crate) scope: RewindScope,
     /// `None`: not planned yet.
-    pub(crate) rewind: Option<FileRewind>,
+    pub(crate) rewind: Option<Box<FileRewind>>,
     /// The user has said yes to it already.
     pub(crate) agreed: bool,
     pub(crate) then: RewindFollowUp,
@@ -72,13 +72,19 @@ impl RewindScope {
     }
 
     /// Plans a rewind; paths are shown as seen from `cwd`.
-    pub(crate) async fn planned(&self, history: FileHistory, cwd: PathBuf) -> Option<FileRewind> {
+    pub(crate) async fn planned(
+        &self,
+        history: FileHistory,
+        cwd: PathBuf,
+    ) -> Option<Box<FileRewind>> {
         let scope = self.clone();
         let plan = tokio::task::spawn_blocking(move || scope.plan(&history)).await;
-        plan.ok().map(|plan| FileRewind {
-            plan,
-            direction: self.direction(),
-            cwd,
+        plan.ok().map(|plan| {
+            Box::new(FileRewind {
+                plan,
+                direction: self.direction(),
+                cwd,
+            })
         })
     }
 
