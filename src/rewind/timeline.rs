@@ -186,8 +186,9 @@ pub(crate) fn fit(
     let changes = || sets.iter().flat_map(|set| &set.changes);
     let mut left: HashMap<Digest, Vec<&PathBuf>> = HashMap::new();
     for (path, change) in changes() {
-        let digest = change.before.digest();
-        digest.map(|digest| left.entry(digest).or_default().push(path));
+        if let Some(digest) = change.before.digest() {
+            left.entry(digest).or_default().push(path);
+        }
     }
     let mut held: HashMap<&PathBuf, Vec<Digest>> = HashMap::new();
     for (path, change) in changes() {

@@ -406,10 +406,6 @@ fn run_programs(count: u64, seed: u64) {
             number,
             tokens: Vec::new(),
         };
-        println!(
-            "program {} from In [{number}], seed {}",
-            program.name, program.random
-        );
         let (steps, touches_ours) = (2 + program.pick(4), program.pick(3) == 0);
         let mut before = Vec::new();
         for value in 0..steps as u32 {
