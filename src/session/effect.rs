@@ -254,7 +254,7 @@ pub(crate) enum Event {
     /// Effects from outside of the queue.
     EffectsReady(Vec<Effect>),
     /// The record was read for this prompt, and the files that it names.
-    RecordRead(JobId, Box<Dialog>, Attachments),
+    RecordRead(JobId, Box<Dialog>, Attachments, Option<Usage>),
     /// The directory that a call wants a kernel in was checked.
     DirectoryChecked(CallId, KernelPlacement, CheckedDirectory),
     /// Kernels were ended so that this one can be started.

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crate::Submission;
+use crate::agent::Usage;
 use crate::attachments::{self, Attachments};
 use crate::cell::{CellOrigin, CellRun};
 use crate::config::Images;
@@ -13,6 +14,7 @@ use crate::events::{BeginEvent, RunKind};
 use crate::input::prompt_source;
 use crate::markdown::Background;
 use crate::prompt::Prompt;
+use crate::record::TurnRow;
 use crate::replay::{ReplayCell, ReplayRun};
 use crate::run::RunSender;
 use crate::runtime::{DarkRendering, Execute, RuntimeRequest};
@@ -73,6 +75,7 @@ pub(super) fn number(
 /// Starts a prompt and reads the record for it, once the skills are known.
 pub(super) fn begin_prompt(step: &mut Step<'_>, prompt: Prompt, out: &RunSender) {
     let (named, replaced) = (prompt.named_files(), prompt.replaced_lines());
+    let is_preview = prompt.is_preview();
     let active = ActiveJob::Prompt(Box::new(prompt));
     let job = step.state.scheduler.start(active, out.clone());
     let record = step.ctx.record.clone();
@@ -90,9 +93,19 @@ pub(super) fn begin_prompt(step: &mut Step<'_>, prompt: Prompt, out: &RunSender)
         if let Some(replaced) = replaced {
             dialog.hide(&replaced, true);
         }
-        let read = Event::RecordRead(job, dialog, read.unwrap_or_default());
+        let used = match is_preview {
+            true => last_known_window(record.turns().await),
+            false => None,
+        };
+        let read = Event::RecordRead(job, dialog, read.unwrap_or_default(), used);
         vec![Effect::Raise(read)]
     });
+}
+
+/// Returns the tokens of the last turn that told the size of the model's window.
+fn last_known_window(turns: Vec<TurnRow>) -> Option<Usage> {
+    let used = turns.into_iter().rev().filter_map(|turn| turn.usage);
+    used.into_iter().find(|usage| usage.window.is_some())
 }
 
 /// Sends a prompt again under a new number, in place of the exchange at `line` if there is one.

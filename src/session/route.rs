@@ -87,10 +87,10 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.extend(effects);
         }
         Event::Prompt(job, event) => on_prompt(step, job, event),
-        Event::RecordRead(job, dialog, attached) => {
+        Event::RecordRead(job, dialog, attached, used) => {
             if step.state.scheduler.is_current(job) {
                 step.state.skill_registry.scan_conversation(&dialog);
-                on_prompt(step, job, PromptEvent::RecordRead(dialog, attached));
+                on_prompt(step, job, PromptEvent::RecordRead(dialog, attached, used));
             }
         }
         Event::TurnStarted(job, turn) => {

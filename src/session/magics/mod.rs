@@ -37,7 +37,10 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 "show exactly what the next prompt would send",
                 || MagicEffect::Preview(PreviewKind::Context),
             )
-            .more("It also shows the size of each part. Nothing is sent."),
+            .more(
+                "It also shows the size of each part and its share of the model's window, and what to hide to save \
+                 most. Nothing is sent.",
+            ),
             plain("history", "show the conversation so far", || MagicEffect::ShowHistory),
             entries::row(
                 "hide",

@@ -16,6 +16,7 @@ mod request;
 mod tool_mentions;
 mod turn;
 mod unsupported;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -186,6 +187,10 @@ impl Prompt {
         self.input.line
     }
 
+    pub(super) fn is_preview(&self) -> bool {
+        self.input.preview.is_some()
+    }
+
     pub(super) fn can_ask(&self) -> Option<bool> {
         self.asks
     }
@@ -223,7 +228,10 @@ impl Prompt {
             std::mem::replace(&mut self.state, PromptState::Settled),
             event,
         ) {
-            (PromptState::Preparing(stage), PromptEvent::RecordRead(dialog, attached)) => {
+            (PromptState::Preparing(stage), PromptEvent::RecordRead(dialog, attached, used)) => {
+                if let Some(preview) = &mut self.input.preview {
+                    preview.set_used(used);
+                }
                 let notices = self.input.attach(attached, around.outputs).into_iter();
                 let notices = notices.map(Effect::show);
                 let (progress, actions) = stage.on_record(dialog, &mut self.input, around);
