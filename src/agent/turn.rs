@@ -36,6 +36,9 @@ pub struct TurnRequest {
     pub fork: Option<ThreadPoint>,
     /// JSON schema the answer must fit, for this turn only.
     pub schema: Option<Value>,
+    /// The agent shortens the thread and gets no input. Only for agents that can
+    /// ([`AgentCapabilities::compacts`](super::AgentCapabilities)).
+    pub compact: bool,
 }
 
 /// A place in a thread: after one of its turns.
@@ -210,6 +213,7 @@ pub(crate) mod tests {
             thread: None,
             fork: None,
             schema: None,
+            compact: false,
         }
     }
 

@@ -325,6 +325,8 @@ pub(crate) enum Found {
         line: Option<u32>,
         text: String,
     },
+    /// Shortens the conversation, which is not empty; with what is to be kept.
+    Compaction(String),
     /// Begins a prompt that replaces earlier entries.
     Input(Box<Submission>),
     /// A prompt replaces earlier entries, or the session is forked before them: finds out how far the interpreter steps

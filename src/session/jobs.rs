@@ -117,6 +117,26 @@ pub(super) fn resend(step: &mut Step<'_>, line: Option<u32>, text: String, out: 
     begin_prompt(step, prompt, out);
 }
 
+/// Shortens the conversation, keeping what the user wants to be kept: by the agent's own command if it has one, else in
+/// a turn of its own.
+pub(super) fn compact(step: &mut Step<'_>, keep: String, out: &RunSender) {
+    let commands = step.ctx.agent().capabilities().commands;
+    let known = step.state.turns.profile.commands();
+    if commands && known.iter().any(|command| command.id == "compact") {
+        let text = format!("/compact {keep}").trim_end().to_owned();
+        return resend(step, None, text, out);
+    }
+    let text = match keep.as_str() {
+        "" => "Shorten the conversation so far.".to_owned(),
+        keep => format!("Shorten the conversation so far, and keep: {keep}"),
+    };
+    let source = prompt_source(&text);
+    let own = number(step, &source, RunKind::Prompt, Retention::Recorded, out);
+    let typed = format!("%ipycodex compact {keep}").trim_end().to_owned();
+    let prompt = Prompt::new(own, text, typed, step.ctx.now).compacting(keep);
+    begin_prompt(step, prompt, out);
+}
+
 /// Runs code of the user: once its input is in the record, if it is recorded at all.
 pub(super) fn run_code(
     step: &mut Step<'_>,

@@ -255,6 +255,7 @@ fn on_found(step: &mut Step<'_>, found: Found, out: &RunSender) {
         Found::Undo(request) => undo::undo(step, request, out),
         Found::StepBackPossible(request) => undo::offer_step_back(step, request, out),
         Found::Resend { line, text } => jobs::resend(step, line, text, out),
+        Found::Compaction(keep) => jobs::compact(step, keep, out),
         Found::Replacement(request) => replace::find_step(step, request, out),
         Found::ReplacementReady(request) => replace::offer(step, request, out),
         Found::Fork { before, text } => replace::go_on_in_fork(step, before, text, out),

@@ -56,8 +56,13 @@ fn a_session_with_an_agent_that_asks_and_is_stopped() {
     shell.shows("./review");
     shell.pty.send_line("the change");
     shell.at(10);
+    // The agent has a command that shortens the conversation.
+    shell.pty.send_line("%ipycodex compact all names");
+    shell.shows("/compact all names");
+    shell.at(12);
     assert_eq!(shell.leave(), 0);
-    let stored = shell.answers(4);
+    let stored = shell.answers(7);
+    assert_eq!(stored[6].0, "/compact all names");
     assert!(stored[0].1.contains("plan: 1 of 2 done"), "{stored:?}");
     assert!(
         stored[2].1.ends_with("<system>user interrupted</system>"),

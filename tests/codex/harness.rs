@@ -245,6 +245,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
         thread: None,
         fork: None,
         schema: None,
+        compact: false,
     }
 }
 

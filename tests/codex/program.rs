@@ -6,6 +6,7 @@ mod agent_tools;
 mod answers;
 mod approvals;
 mod built_in_tools;
+mod compaction;
 mod context;
 mod failures;
 pub mod faults;

@@ -60,6 +60,7 @@ impl Client for Codex {
         AgentCapabilities {
             images: real,
             resumes_threads: real,
+            compacts: real,
             tool_instructions: images::TOOL_INSTRUCTIONS,
             login: self.program.login.clone(),
             ..AgentCapabilities::full(self.program.name)
@@ -165,7 +166,8 @@ impl Client for Codex {
             | Purpose::Fork(turn)
             | Purpose::Open(turn)
             | Purpose::Seed(turn)
-            | Purpose::Begin(turn) => match current.as_mut().filter(|it| it.turn == turn) {
+            | Purpose::Begin(turn)
+            | Purpose::Compact(turn) => match current.as_mut().filter(|it| it.turn == turn) {
                 Some(current) => {
                     let setup = &mut client.thread_setup;
                     let step = setup.on_response(name, purpose, outcome, process, current);

@@ -7,6 +7,7 @@
 //! refused prompt; a prompt that was never sent goes back to the editor; exactly one [`Event::JobOver`] is
 //! raised, as the last effect. An interrupted turn ends for the user at once, unless code of the turn still runs.
 
+mod compaction;
 mod event;
 mod input;
 mod preparation;
@@ -34,6 +35,7 @@ use crate::question::QuestionSubject;
 use crate::schema;
 use crate::text::xml_text;
 
+use compaction::Compaction;
 use input::{PromptInput, PromptPictures};
 use preparation::{Preparation, PreparationProgress};
 use request::SentRequest;
@@ -56,6 +58,7 @@ const NOT_SENT: &str =
 
 pub(super) struct Prompt {
     input: PromptInput,
+    compaction: Option<Compaction>,
     /// As typed.
     source: String,
     /// A user can answer questions about the prompt; `None`: as in the whole session.
@@ -142,6 +145,7 @@ impl Prompt {
                 preview: None,
                 pictures: PromptPictures::default(),
             },
+            compaction: None,
             source,
             asks: None,
             started: now,
@@ -168,6 +172,13 @@ impl Prompt {
     /// Takes these In numbers out of the conversation when the prompt is sent.
     pub(super) fn replacing(mut self, lines: Option<RangeInclusive<u32>>) -> Self {
         self.input.replaces = lines;
+        self
+    }
+
+    /// Shortens the conversation: by the agent itself, or by a summary that takes its place. `keep`: what the user
+    /// wants to be kept.
+    pub(super) fn compacting(mut self, keep: String) -> Self {
+        self.compaction = Some(Compaction::new(keep));
         self
     }
 
@@ -348,7 +359,22 @@ impl Prompt {
         }
         let mut warnings = unsupported::warnings(&self.input, dialog, &tools, &surroundings);
         let tools = able.tools.map(|_| tools).unwrap_or_default();
-        let (mut request, sent) = request::compose(&mut self.input, dialog, tools, &surroundings);
+        let (mut request, mut sent) =
+            request::compose(&mut self.input, dialog, tools.clone(), &surroundings);
+        let mut recorded = None;
+        if let Some(compaction) = &mut self.compaction {
+            if able.compacts && request.thread.is_some() && compaction.is_plain() {
+                let sent_before = compaction::without_unsent_cells(dialog);
+                (request, sent) =
+                    request::compose(&mut self.input, &sent_before, tools, &surroundings);
+                request.compact = true;
+                recorded = Some(sent_before);
+            } else {
+                let task = compaction.begin_summary(dialog, self.input.line);
+                self.input.attached.push(InputPart::Text(task));
+                (request, sent) = request::compose(&mut self.input, dialog, tools, &surroundings);
+            }
+        }
         if let Some(preview) = &self.input.preview {
             let preview = preview.render(
                 &request,
@@ -375,7 +401,7 @@ impl Prompt {
             );
             Effect::show(Notice::warning(line))
         }));
-        let start = request::prompt_start(&mut self.input, dialog);
+        let start = request::prompt_start(&mut self.input, recorded.as_ref().unwrap_or(dialog));
         actions.push(Effect::Record(RecordWrite::BeginTurn(start)));
         if surroundings.agent_is_busy {
             self.state = PromptState::Queued(Box::new((request, sent)));
@@ -472,6 +498,8 @@ impl Prompt {
             thread,
         } = end;
         let failed = matches!(outcome, TurnOutcome::Failed(_));
+        let complete =
+            outcome == TurnOutcome::Complete && said.iter().any(|text| !text.trim().is_empty());
         let (thread, sent) = sent.finish(&stored, thread);
         let finished = PromptOutcome {
             outcome: outcome.clone(),
@@ -487,6 +515,9 @@ impl Prompt {
         let mut effects = Vec::new();
         if failed {
             effects.extend(self.refill_editor());
+        }
+        if complete && let Some(compaction) = &self.compaction {
+            effects.extend(compaction.finish());
         }
         effects.push(self.end_event(outcome, usage, around));
         effects.push(Effect::Raise(Event::JobOver));
