@@ -83,7 +83,7 @@ pub struct ToolCall {
     pub arguments: Value,
 }
 
-/// The session's reply to a tool call or a question.
+/// What the session tells a running turn: the reply to a tool call or a question, or more input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentReply {
     /// The result of a tool call.
@@ -102,6 +102,8 @@ pub enum AgentReply {
         /// The answer.
         answer: QuestionAnswer,
     },
+    /// More input for the running turn; [`AgentEvent::Steered`](super::AgentEvent::Steered) follows while it runs.
+    Steer(String),
 }
 
 /// Tokens of a turn.

@@ -228,6 +228,8 @@ pub(crate) enum Event {
     Interrupted,
     /// The user skips the step of a replay.
     Skipped,
+    /// The user has more input for the running turn.
+    Steer(String),
     /// The user answered the question with this number.
     Answered(u64, Reply),
     /// The user answered an `input()`.

@@ -49,6 +49,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.extend_for(effects, &background);
         }
         Event::Interrupted => step.on_scheduler(SchedulerEvent::Interrupted),
+        Event::Steer(text) => step.raise_prompt(PromptEvent::Steer(text)),
         Event::Skipped => step.on_scheduler(SchedulerEvent::Skipped),
         Event::DeathTold => step.on_scheduler(SchedulerEvent::DeathTold),
         Event::DeadlineReached => {

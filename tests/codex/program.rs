@@ -17,6 +17,7 @@ mod questions;
 mod references;
 mod secrets;
 mod servers;
+mod steering;
 mod threads;
 mod tools;
 mod undo;

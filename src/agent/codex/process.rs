@@ -75,6 +75,7 @@ pub(crate) enum Purpose {
     Seed(TurnId),
     Begin(TurnId),
     Compact(TurnId),
+    Steer(TurnId),
     /// Sends the reason of a rejection, for the question of this number.
     Explain(TurnId, usize),
     /// With the key of the look-up.
@@ -105,7 +106,7 @@ impl agent_process::Purpose for Purpose {
             Purpose::Fork(_) => "thread/fork",
             Purpose::Open(_) | Purpose::OpenCompletion(_) => "thread/start",
             Purpose::Seed(_) => "thread/inject_items",
-            Purpose::Explain(..) => "turn/steer",
+            Purpose::Explain(..) | Purpose::Steer(_) => "turn/steer",
             Purpose::Begin(_) | Purpose::BeginCompletion(_) => "turn/start",
             Purpose::Compact(_) => "thread/compact/start",
             Purpose::Models(_) => "model/list",

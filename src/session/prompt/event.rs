@@ -34,6 +34,8 @@ pub(crate) enum PromptEvent {
     /// No code of the turn runs any more.
     ToolsStopped,
     Interrupted,
+    /// More input for the running turn.
+    Steer(String),
     /// Save the answer so far if due.
     Tick,
 }

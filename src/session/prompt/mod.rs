@@ -29,7 +29,7 @@ use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::approvals::ApprovalRequester;
 use crate::dialog::{Dialog, Expansion};
 use crate::effect::{Effect, Event, RecordWrite, To};
-use crate::events::{AfterEvent, EndEvent, Notice, TurnOutcome};
+use crate::events::{AfterEvent, AnswerEvent, EndEvent, Notice, TurnOutcome};
 use crate::input::{FileReference, file_references};
 use crate::question::QuestionSubject;
 use crate::schema;
@@ -292,6 +292,16 @@ impl Prompt {
             }
             (PromptState::Running(running), PromptEvent::SideUsage(usage)) => {
                 self.on_turn(running, TurnEvent::UsedBeside(usage), Vec::new(), around)
+            }
+            (PromptState::Running(running), PromptEvent::Steer(text)) => {
+                self.on_turn(running, TurnEvent::Steer(text), Vec::new(), around)
+            }
+            (
+                state @ (PromptState::Preparing(_) | PromptState::Queued(_)),
+                PromptEvent::Steer(text),
+            ) => {
+                self.state = state;
+                vec![Effect::show(AnswerEvent::Steered { text, taken: false })].into()
             }
             (PromptState::Running(mut running), PromptEvent::Tick) => {
                 let saved = running.save(around.now, false);
