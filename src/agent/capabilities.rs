@@ -54,6 +54,8 @@ pub struct AgentCapabilities {
     pub sessions: bool,
     /// Has commands of its own, sent as a prompt that begins with `/`.
     pub commands: bool,
+    /// Shortens a thread when a turn asks for it.
+    pub compacts: bool,
     /// How the user logs in.
     pub login: Login,
 }
@@ -146,6 +148,7 @@ impl AgentCapabilities {
             modes: false,
             sessions: false,
             commands: false,
+            compacts: false,
             login: Login::Unneeded,
         }
     }

@@ -102,6 +102,12 @@ pub enum AgentEvent {
         /// Id of the call or the question.
         id: String,
     },
+    /// The agent has taken more input ([`AgentReply::Steer`](super::AgentReply::Steer)), or not; in order.
+    Steered {
+        turn: TurnId,
+        /// False when the input is no part of the turn.
+        taken: bool,
+    },
     /// The plan of the turn has changed.
     PlanUpdated {
         turn: TurnId,
@@ -189,6 +195,7 @@ impl AgentEvent {
             | AgentEvent::ToolCalled { turn, .. }
             | AgentEvent::QuestionAsked { turn, .. }
             | AgentEvent::RequestWithdrawn { turn, .. }
+            | AgentEvent::Steered { turn, .. }
             | AgentEvent::PlanUpdated { turn, .. }
             | AgentEvent::ActivityUpdated { turn, .. }
             | AgentEvent::FilesChanged { turn, .. }

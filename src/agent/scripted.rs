@@ -189,7 +189,10 @@ impl Agent for ScriptedAgent {
 
     fn reply(&mut self, turn: TurnId, reply: AgentReply) {
         let (AgentReply::ToolResult { call: id, .. } | AgentReply::Answer { question: id, .. }) =
-            &reply;
+            &reply
+        else {
+            return self.tell(AgentEvent::Steered { turn, taken: true });
+        };
         if let Some((playing, _, waits)) = &mut self.playing
             && *playing == turn
             && waits.as_ref() == Some(id)
@@ -270,6 +273,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
         | AgentEvent::ToolCalled { turn, .. }
         | AgentEvent::QuestionAsked { turn, .. }
         | AgentEvent::RequestWithdrawn { turn, .. }
+        | AgentEvent::Steered { turn, .. }
         | AgentEvent::PlanUpdated { turn, .. }
         | AgentEvent::ActivityUpdated { turn, .. }
         | AgentEvent::FilesChanged { turn, .. }

@@ -36,6 +36,9 @@ pub struct TurnRequest {
     pub fork: Option<ThreadPoint>,
     /// JSON schema the answer must fit, for this turn only.
     pub schema: Option<Value>,
+    /// The agent shortens the thread and gets no input. Only for agents that can
+    /// ([`AgentCapabilities::compacts`](super::AgentCapabilities)).
+    pub compact: bool,
 }
 
 /// A place in a thread: after one of its turns.
@@ -80,7 +83,7 @@ pub struct ToolCall {
     pub arguments: Value,
 }
 
-/// The session's reply to a tool call or a question.
+/// What the session tells a running turn: the reply to a tool call or a question, or more input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentReply {
     /// The result of a tool call.
@@ -99,6 +102,8 @@ pub enum AgentReply {
         /// The answer.
         answer: QuestionAnswer,
     },
+    /// More input for the running turn; [`AgentEvent::Steered`](super::AgentEvent::Steered) follows while it runs.
+    Steer(String),
 }
 
 /// Tokens of a turn.
@@ -210,6 +215,7 @@ pub(crate) mod tests {
             thread: None,
             fork: None,
             schema: None,
+            compact: false,
         }
     }
 

@@ -65,6 +65,7 @@ impl Plain {
             | AnswerEvent::Denied { .. }
             | AnswerEvent::ToolStarted { .. }
             | AnswerEvent::Picture(_)
+            | AnswerEvent::Steered { .. }
             | AnswerEvent::Planned(_)
             | AnswerEvent::CellsProgress(_)
             | AnswerEvent::FilesChanged(_) => Ok(()),

@@ -66,6 +66,8 @@ pub(super) struct AnswerView {
     /// True once something was printed: a blank line precedes the next block.
     printed: bool,
     ahead: Typeahead,
+    /// The user has sent more input, and the agent has not begun to answer it.
+    steered: bool,
     dirty: bool,
 }
 
@@ -86,6 +88,7 @@ impl AnswerView {
             started: Instant::now(),
             printed: false,
             ahead: Typeahead::default(),
+            steered: false,
             dirty: false,
         }
     }
@@ -113,6 +116,10 @@ impl AnswerView {
                     && *kind == StreamKind::Text(*message)
                 {
                     stream.restart();
+                }
+                // An agent that takes more input cuts what it was saying.
+                if std::mem::take(&mut self.steered) {
+                    return Ok(());
                 }
                 self.line(
                     "↻ the connection was lost; the answer starts again",
@@ -154,6 +161,16 @@ impl AnswerView {
             AnswerEvent::Worked(activity) => self.on_activity(activity),
             AnswerEvent::FilesChanged(changes) => self.on_files_changed(changes),
             AnswerEvent::FileWritten(written) => self.on_file_written(written),
+            AnswerEvent::Steered { text, taken: true } => {
+                self.steered = true;
+                self.line(&format!("» {text}"), Style::new().bold())
+            }
+            AnswerEvent::Steered { text, .. } => {
+                let line = format!(
+                    "» {text}: not taken in the middle of this answer, so it comes after it"
+                );
+                self.line(&line, Style::new().dimmed())
+            }
             AnswerEvent::Progress(message) => self.line(message, Style::new().dimmed()),
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn last_line(usage: Option<Usage>, took: Duration) -> String {
     let fullness = usage.and_then(|usage| usage.fullness());
     parts.extend(fullness.map(|percent| match percent {
         0..NEARLY_FULL => format!("window {percent}% full"),
-        _ => format!("window {percent}% full: `%ipycodex context` shows with what, `%ipycodex hide` takes it out"),
+        _ => format!("window {percent}% full: `%ipycodex context` shows with what, `%ipycodex compact` makes room"),
     }));
     parts.join(" · ")
 }
@@ -65,7 +65,7 @@ mod tests {
             (Some(window(159_999)), "3.2 s · window 79% full"),
             (
                 Some(window(160_000)),
-                "3.2 s · window 80% full: `%ipycodex context` shows with what, `%ipycodex hide` takes it out",
+                "3.2 s · window 80% full: `%ipycodex context` shows with what, `%ipycodex compact` makes room",
             ),
         ] {
             assert_eq!(last_line(usage, Duration::from_millis(3_210)), expected);

@@ -121,6 +121,10 @@ impl Answer {
                     .for_each(|line| self.blocks.push(Work::AgentStarts(line)));
             }
             AnswerEvent::Progress(line) => self.blocks.push(Work::Line(line)),
+            AnswerEvent::Steered { text, taken: true } => {
+                self.blocks.push(Work::Line(format!("» {text}")));
+            }
+            AnswerEvent::Steered { taken: false, .. } => return false,
             AnswerEvent::Picture(_) => return false,
         }
         true

@@ -51,6 +51,7 @@ pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
         } => AnswerEvent::FileWritten(written),
         AgentEvent::Notice { .. }
         | AgentEvent::Sent { .. }
+        | AgentEvent::Steered { .. }
         | AgentEvent::ToolCalled { .. }
         | AgentEvent::QuestionAsked { .. }
         | AgentEvent::RequestWithdrawn { .. }

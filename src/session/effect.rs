@@ -231,6 +231,8 @@ pub(crate) enum Event {
     Interrupted,
     /// The user skips the step of a replay.
     Skipped,
+    /// The user has more input for the running turn.
+    Steer(String),
     /// The user answered the question with this number.
     Answered(u64, Reply),
     /// The user answered an `input()`.
@@ -257,7 +259,7 @@ pub(crate) enum Event {
     /// Effects from outside of the queue.
     EffectsReady(Vec<Effect>),
     /// The record was read for this prompt, and the files that it names.
-    RecordRead(JobId, Box<Dialog>, Attachments),
+    RecordRead(JobId, Box<Dialog>, Attachments, Option<Usage>),
     /// The directory that a call wants a kernel in was checked.
     DirectoryChecked(CallId, KernelPlacement, CheckedDirectory),
     /// Kernels were ended so that this one can be started.
@@ -328,6 +330,8 @@ pub(crate) enum Found {
         line: Option<u32>,
         text: String,
     },
+    /// Shortens the conversation, which is not empty; with what is to be kept.
+    Compaction(String),
     /// Begins a prompt that replaces earlier entries.
     Input(Box<Submission>),
     /// A prompt replaces earlier entries, or the session is forked before them: finds out how far the interpreter steps

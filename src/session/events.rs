@@ -277,6 +277,8 @@ pub enum AnswerEvent {
     FileWritten(FileWritten),
     /// A passing line: a retry, a warning.
     Progress(String),
+    /// What the user typed for the running turn; not `taken`: it is no part of the turn.
+    Steered { text: String, taken: bool },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -240,6 +240,12 @@ impl SessionHandle {
         self.raise(Event::Skipped);
     }
 
+    /// Sends more input to the running turn. [`AnswerEvent::Steered`](crate::AnswerEvent::Steered) says in its run
+    /// whether the turn has taken it; a run that ends without has not.
+    pub fn steer(&self, text: String) {
+        self.raise(Event::Steer(text));
+    }
+
     /// Returns the number that the next input takes.
     pub fn next_line(&self) -> u32 {
         self.shared.next_line.load(Ordering::Relaxed)

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crate::Submission;
+use crate::agent::Usage;
 use crate::attachments::{self, Attachments};
 use crate::cell::{CellOrigin, CellRun};
 use crate::config::{Images, RewindFiles};
@@ -13,6 +14,7 @@ use crate::events::{BeginEvent, RunKind};
 use crate::input::prompt_source;
 use crate::markdown::Background;
 use crate::prompt::Prompt;
+use crate::record::TurnRow;
 use crate::replay::{ReplayCell, ReplayRun};
 use crate::run::RunSender;
 use crate::runtime::{DarkRendering, Execute, RuntimeRequest};
@@ -73,6 +75,7 @@ pub(super) fn number(
 /// Starts a prompt and reads the record for it, once the skills are known.
 pub(super) fn begin_prompt(step: &mut Step<'_>, prompt: Prompt, out: &RunSender) {
     let (named, replaced) = (prompt.named_files(), prompt.replaced_lines());
+    let is_preview = prompt.is_preview();
     let active = ActiveJob::Prompt(Box::new(prompt));
     let job = step.state.scheduler.start(active, out.clone());
     let record = step.ctx.record.clone();
@@ -90,9 +93,19 @@ pub(super) fn begin_prompt(step: &mut Step<'_>, prompt: Prompt, out: &RunSender)
         if let Some(replaced) = replaced {
             dialog.hide(&replaced, true);
         }
-        let read = Event::RecordRead(job, dialog, read.unwrap_or_default());
+        let used = match is_preview {
+            true => last_known_window(record.turns().await),
+            false => None,
+        };
+        let read = Event::RecordRead(job, dialog, read.unwrap_or_default(), used);
         vec![Effect::Raise(read)]
     });
+}
+
+/// Returns the tokens of the last turn that told the size of the model's window.
+fn last_known_window(turns: Vec<TurnRow>) -> Option<Usage> {
+    let used = turns.into_iter().rev().filter_map(|turn| turn.usage);
+    used.into_iter().find(|usage| usage.window.is_some())
 }
 
 /// Sends a prompt again under a new number, in place of the exchange at `line` if there is one.
@@ -101,6 +114,26 @@ pub(super) fn resend(step: &mut Step<'_>, line: Option<u32>, text: String, out: 
     let own = number(step, &source, RunKind::Prompt, Retention::Recorded, out);
     let prompt =
         Prompt::new(own, text, source, step.ctx.now).replacing(line.map(|line| line..=line));
+    begin_prompt(step, prompt, out);
+}
+
+/// Shortens the conversation, keeping what the user wants to be kept: by the agent's own command if it has one, else in
+/// a turn of its own.
+pub(super) fn compact(step: &mut Step<'_>, keep: String, out: &RunSender) {
+    let commands = step.ctx.agent().capabilities().commands;
+    let known = step.state.turns.profile.commands();
+    if commands && known.iter().any(|command| command.id == "compact") {
+        let text = format!("/compact {keep}").trim_end().to_owned();
+        return resend(step, None, text, out);
+    }
+    let text = match keep.as_str() {
+        "" => "Shorten the conversation so far.".to_owned(),
+        keep => format!("Shorten the conversation so far, and keep: {keep}"),
+    };
+    let source = prompt_source(&text);
+    let own = number(step, &source, RunKind::Prompt, Retention::Recorded, out);
+    let typed = format!("%ipycodex compact {keep}").trim_end().to_owned();
+    let prompt = Prompt::new(own, text, typed, step.ctx.now).compacting(keep);
     begin_prompt(step, prompt, out);
 }
 

@@ -122,7 +122,7 @@ fn close_question(
 fn route_reply(state: &mut SessionState, turn: TurnId, reply: AgentReply) -> Effect {
     let inside = match &reply {
         AgentReply::ToolResult { call, .. } => state.external_calls.inside_calls.remove(call),
-        AgentReply::Answer { .. } => None,
+        AgentReply::Answer { .. } | AgentReply::Steer(_) => None,
     };
     match (inside, reply) {
         (

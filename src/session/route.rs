@@ -49,6 +49,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.extend_for(effects, &background);
         }
         Event::Interrupted => step.on_scheduler(SchedulerEvent::Interrupted),
+        Event::Steer(text) => step.raise_prompt(PromptEvent::Steer(text)),
         Event::Skipped => step.on_scheduler(SchedulerEvent::Skipped),
         Event::DeathTold => step.on_scheduler(SchedulerEvent::DeathTold),
         Event::DeadlineReached => {
@@ -87,10 +88,10 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.extend(effects);
         }
         Event::Prompt(job, event) => on_prompt(step, job, event),
-        Event::RecordRead(job, dialog, attached) => {
+        Event::RecordRead(job, dialog, attached, used) => {
             if step.state.scheduler.is_current(job) {
                 step.state.skill_registry.scan_conversation(&dialog);
-                on_prompt(step, job, PromptEvent::RecordRead(dialog, attached));
+                on_prompt(step, job, PromptEvent::RecordRead(dialog, attached, used));
             }
         }
         Event::TurnStarted(job, turn) => {
@@ -259,6 +260,7 @@ fn on_found(step: &mut Step<'_>, found: Found, out: &RunSender) {
         Found::Undo(request) => undo::undo(step, request, out),
         Found::StepBackPossible(request) => undo::offer_step_back(step, request, out),
         Found::Resend { line, text } => jobs::resend(step, line, text, out),
+        Found::Compaction(keep) => jobs::compact(step, keep, out),
         Found::Replacement(request) => replace::find_step(step, request, out),
         Found::ReplacementReady(request) => replace::offer(step, request, out),
         Found::Rewind(request) => rewind::begin(step, *request, out),

@@ -8,13 +8,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossterm::event::KeyCode;
+use crossterm::event::{Event, KeyCode};
 
 use crate::display::{Keyboard, RunOutcome, Typeahead};
+use crate::input::Mode;
 use crate::keys::{Decoder, plain};
 use crate::runtime::{CellTerminal, InputReply};
 use crate::session::{Reply, RunWaker, SessionHandle};
 use crate::terminal::keys::key_queue::{KeyQueue, SharedKeyQueue, lock_queue};
+use crate::terminal::steering::Steering;
 use crate::terminal::typeahead::{self, CellTypeahead};
 
 /// Time that a program has to end at Ctrl-C before it gets more input.
@@ -55,6 +57,8 @@ pub(super) struct RouterState {
     pub(super) tries: u32,
     pub(super) turn: bool,
     pub(super) replay: bool,
+    /// Sends prompts into the running turn; `None` unless the run is a prompt of the user.
+    steering: Option<Steering>,
     pub(super) asked: Option<Vec<u8>>,
     pub(super) last_key: Instant,
     /// The last byte was in the middle of a paste or of a key.
@@ -86,16 +90,27 @@ impl RouterState {
     }
 
     /// Queues bytes for the editor, while no cell can have them. Up takes back the last line that Enter ended.
+    /// A prompt goes into the running turn, unless Tab ended it.
     fn queue(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            let Some(event) = self.decoder.push(*byte) else {
+            let Some(mut event) = self.decoder.push(*byte) else {
                 continue;
             };
             let mut key_queue = lock_queue(&self.key_queue);
+            if let Some(steering) = &mut self.steering
+                && plain(&event) == KeyCode::Tab
+                && steering.is_for_turn(&key_queue.lines().typed)
+            {
+                steering.pause();
+                event = Event::Key(KeyCode::Enter.into());
+            }
             if plain(&event) == KeyCode::Up && !key_queue.lines().ended.is_empty() {
                 key_queue.reopen_line();
             } else {
                 key_queue.push(event);
+                if let Some(steering) = &mut self.steering {
+                    steering.send_next(&mut key_queue);
+                }
             }
         }
     }
@@ -152,6 +167,9 @@ impl RouterState {
                 .for_each(|event| self.key_queue().push(event));
         }
         self.claim();
+        if let Some(steering) = &mut self.steering {
+            steering.end(&mut lock_queue(&self.key_queue));
+        }
         let queued = !self.key_queue().lines().ended.is_empty() || lines_end(&self.kept).is_some();
         self.stopped_by = Some(queued || self.stopped_by.unwrap_or_default());
     }
@@ -190,6 +208,7 @@ impl InputRouter {
                 tries: 0,
                 turn: false,
                 replay: false,
+                steering: None,
                 asked: None,
                 last_key: Instant::now(),
                 within_key: false,
@@ -254,10 +273,29 @@ impl InputRouter {
         }
     }
 
+    /// Sends prompts typed from here on into the running turn.
+    pub(super) fn begin_steering(&self, mode: Mode) {
+        let mut state = self.state();
+        let steering = Steering::new(self.session.clone(), mode, &state.key_queue());
+        state.steering = Some(steering);
+    }
+
+    /// The turn has taken the prompt that was sent, or not.
+    pub(super) fn on_steered(&self, taken: bool) {
+        let mut state = self.state();
+        let key_queue = Arc::clone(&state.key_queue);
+        if let Some(steering) = &mut state.steering {
+            steering.on_answer(taken, &mut lock_queue(&key_queue));
+        }
+    }
+
     /// Takes the bytes that no program has read.
     pub(super) fn take_rest(&self) -> Vec<u8> {
         self.close(&[]);
         let mut state = self.state();
+        if let Some(mut steering) = state.steering.take() {
+            steering.end(&mut state.key_queue());
+        }
         if let Some(event) = state.decoder.rest() {
             state.key_queue().push(event);
         }
@@ -286,7 +324,9 @@ impl InputRouter {
 impl Keyboard for InputRouter {
     fn typeahead(&self) -> Typeahead {
         let state = self.state();
-        let lines = state.key_queue().lines();
+        let mut lines = state.key_queue().lines();
+        let sent = state.steering.as_ref().and_then(Steering::sent_line);
+        lines.ended.splice(..0, sent);
         let mut ahead = Typeahead {
             queued: lines.ended,
             typed: lines.typed,

@@ -40,6 +40,7 @@ mod run_view;
 mod signals;
 mod snapshot;
 mod startup;
+mod steering;
 mod typeahead;
 mod window;
 mod windowed_prompt;
@@ -220,6 +221,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
             reader_waker,
             key_queue: editor.key_queue(),
             background_reply: editor.background_reply().clone(),
+            snapshot: editor.snapshot(),
             focus: Focus::default(),
             asks_background: options.asks_background,
             early: Vec::new(),

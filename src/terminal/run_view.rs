@@ -11,7 +11,8 @@ use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{
-    BeginEvent, CellEvent, Notice, QuestionEvent, Run, RunKind, SessionEvent, SessionHandle,
+    AnswerEvent, BeginEvent, CellEvent, Notice, QuestionEvent, Run, RunKind, SessionEvent,
+    SessionHandle,
 };
 use crate::terminal::background_color::{BackgroundReply, ReplyStatus};
 use crate::terminal::focus::{Focus, RunNotifier};
@@ -22,6 +23,7 @@ use crate::terminal::keyboard_reader::{
 use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
 use crate::terminal::query;
 use crate::terminal::signals::CellTerminalSlot;
+use crate::terminal::snapshot::{SharedSnapshot, lock_snapshot};
 use crate::text::report::Report;
 
 pub(super) struct RunView {
@@ -37,6 +39,8 @@ pub(super) struct RunView {
     pub(super) reader_waker: ReaderWaker,
     pub(super) key_queue: SharedKeyQueue,
     pub(super) background_reply: BackgroundReply,
+    /// Knows the editor's mode.
+    pub(super) snapshot: SharedSnapshot,
     pub(super) focus: Focus,
     /// The terminal may still be queried for its background.
     pub(super) asks_background: bool,
@@ -84,6 +88,9 @@ impl RunView {
             match event {
                 SessionEvent::Begin(BeginEvent::Input { kind, .. }) => {
                     shell = *kind == RunKind::Shell;
+                    if *kind == RunKind::Prompt {
+                        router.begin_steering(lock_snapshot(&self.snapshot).mode);
+                    }
                     if typing.is_none() {
                         typing = self.begin_typing(*kind, &router);
                     }
@@ -106,6 +113,9 @@ impl RunView {
                     router.open();
                 }
                 SessionEvent::Cell(CellEvent::Ended { typeahead, .. }) => router.close(typeahead),
+                SessionEvent::Answer(AnswerEvent::Steered { taken, .. }) => {
+                    router.on_steered(*taken);
+                }
                 SessionEvent::Begin(
                     BeginEvent::AgentCell { .. }
                     | BeginEvent::Wait

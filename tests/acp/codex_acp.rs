@@ -81,6 +81,40 @@ fn it_is_stopped_and_answers_the_next_prompt() {
 }
 
 #[test]
+fn a_prompt_goes_into_its_running_turn() {
+    let endpoint = Endpoint::answering(|_, request| {
+        let input = request["input"].to_string();
+        match input.contains("use b instead") {
+            true => Reply::text("b it is"),
+            false if input.contains("hello") => {
+                Reply::Stream(vec![Event::Begun(vec!["begun".into()]), Event::Hold])
+            }
+            false => Reply::text("a title"),
+        }
+    });
+    let Some(shell) = shell(&endpoint) else {
+        return;
+    };
+    shell.pty.send_line(".hello");
+    shell.shows("begun");
+    shell.pty.send(".use b instead\r");
+    shell.shows("» use b instead");
+    shell.shows("b it is");
+    shell.at(2);
+    let answers = shell.answers(1);
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    let (before, after) = answers[0]
+        .1
+        .split_once("the user: use b instead")
+        .expect("the prompt");
+    assert!(
+        before.starts_with("begun") && after.ends_with("b it is"),
+        "{answers:?}"
+    );
+    shell.leave();
+}
+
+#[test]
 fn a_fork_of_the_session_is_a_fork_of_its_own() {
     let endpoint = Endpoint::answering(|_, _| Reply::text("good *morning*"));
     let Some(shell) = shell(&endpoint) else {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::harness::fake;
 use crate::codex::faults::python;
-use crate::repl::shell::{Shell, with_settings};
+use crate::repl::shell::{CTRL_C, Shell, with_settings};
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
@@ -56,13 +56,40 @@ fn a_session_with_an_agent_that_asks_and_is_stopped() {
     shell.shows("./review");
     shell.pty.send_line("the change");
     shell.at(10);
+    // The agent has a command that shortens the conversation.
+    shell.pty.send_line("%ipycodex compact all names");
+    shell.shows("/compact all names");
+    shell.at(12);
     assert_eq!(shell.leave(), 0);
-    let stored = shell.answers(4);
+    let stored = shell.answers(7);
+    assert_eq!(stored[6].0, "/compact all names");
     assert!(stored[0].1.contains("plan: 1 of 2 done"), "{stored:?}");
     assert!(
         stored[2].1.ends_with("<system>user interrupted</system>"),
         "{stored:?}"
     );
+}
+
+#[test]
+fn an_agent_that_takes_nothing_in_mid_turn_gets_the_prompt_afterwards() {
+    let shell = Shell::start(Home::new(), &["--agent", &command("")], SIZE);
+    shell.at(1);
+    shell.pty.send_line(".slow");
+    shell.shows("begun");
+    shell.pty.send(".hello\rx = 1\r");
+    shell.shows("» hello: not taken in the middle of this answer");
+    shell.shows("queued: .hello");
+    shell.pty.send(CTRL_C);
+    shell.shows("stopped");
+    // In its order, to be edited: a stopped answer runs nothing by itself.
+    shell.pty.at_line("   ...: x = 1");
+    assert!(
+        shell.text().contains("In [2]: .hello\n   ...: x = 1"),
+        "{}",
+        shell.text()
+    );
+    shell.pty.send("\x15\x08\x15\x15");
+    assert_eq!(shell.answers(1).len(), 1);
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub(crate) struct TurnEvents {
     pub(crate) work: Vec<Activity>,
     pub(crate) usage: Option<Usage>,
     pub(crate) sent: usize,
+    /// Whether the turn took more input, for each.
+    pub(crate) steered: Vec<bool>,
     /// The place in the thread after the turn.
     pub(crate) point: Option<String>,
     pub(crate) end: Option<Result<(bool, Option<String>), AgentFailure>>,
@@ -83,6 +85,7 @@ impl TurnEvents {
         match event {
             AgentEvent::Starting { .. } => {}
             AgentEvent::Sent { .. } => self.sent += 1,
+            AgentEvent::Steered { taken, .. } => self.steered.push(taken),
             AgentEvent::Text { message, delta, .. } => {
                 self.messages.entry(message).or_default().push_str(&delta);
             }
@@ -245,6 +248,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
         thread: None,
         fork: None,
         schema: None,
+        compact: false,
     }
 }
 

@@ -213,7 +213,8 @@ def perform(blocks):
             text("begun")
             time.sleep(1000)
         elif word == "commands":
-            update("available_commands_update", availableCommands=[{"name": "review", "description": "look over it"}])
+            update("available_commands_update", availableCommands=[{"name": "review", "description": "look over it"},
+                                                                   {"name": "compact", "description": "shorten it"}])
         elif word == "mode":
             text(state["mode"])
         elif word == "model":

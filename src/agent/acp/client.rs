@@ -101,6 +101,9 @@ impl Client for Acp {
     }
 
     fn on_reply(driver: &mut Driver<Self>, reply: AgentReply) {
+        if let AgentReply::Steer(text) = reply {
+            return Self::steer(driver, &text);
+        }
         let (AgentReply::Answer { question, answer }, Some(current)) = (reply, &mut driver.current)
         else {
             return;
@@ -194,7 +197,15 @@ impl Client for Acp {
                     ));
                 }
             }
-            Purpose::Close(_) | Purpose::Model(_) | Purpose::Prompt(_) | Purpose::Courtesy => {}
+            Purpose::Steer(turn) if current_turn == Some(turn) => {
+                let taken = outcome.is_ok_and(|result| result["outcome"] == "injected");
+                driver.emit([AgentEvent::Steered { turn, taken }]);
+            }
+            Purpose::Close(_)
+            | Purpose::Model(_)
+            | Purpose::Prompt(_)
+            | Purpose::Steer(_)
+            | Purpose::Courtesy => {}
             Purpose::Authenticate(_) | Purpose::Choose(_) | Purpose::Sessions(_) => {
                 let side_requests = &mut driver.client.side_requests;
                 let options = &mut sessions.options;
@@ -276,6 +287,10 @@ impl Client for Acp {
     }
 
     fn on_expired(driver: &mut Driver<Self>, purpose: Purpose) -> bool {
+        if let Purpose::Steer(turn) = purpose {
+            driver.emit([AgentEvent::Steered { turn, taken: false }]);
+            return true;
+        }
         let patience = driver.config.patience.request;
         let Acp {
             program,
@@ -292,6 +307,23 @@ impl Client for Acp {
 }
 
 impl Acp {
+    /// Sends more input to the turn. The agent is told not to begin another turn with it, should this one have ended.
+    fn steer(driver: &mut Driver<Self>, text: &str) {
+        let (Some(process), Some(current)) = (&mut driver.process, &driver.current) else {
+            return;
+        };
+        let turn = current.turn;
+        if !process.known.initialized.steering || !current.sent || current.cancelled.is_some() {
+            return driver.emit([AgentEvent::Steered { turn, taken: false }]);
+        }
+        let params = json!({
+            "sessionId": current.state.session,
+            "prompt": [{"type": "text", "text": text}],
+            "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+        });
+        process.send(Purpose::Steer(turn), &params);
+    }
+
     fn run_step(driver: &mut Driver<Self>, step: Step) {
         match (step, &mut driver.process) {
             (Step::Ask(purpose, method, params), Some(process)) => {

@@ -21,6 +21,8 @@ pub(super) struct InitializeResult {
     pub(super) close: bool,
     /// Forks a session at its end (`session/fork`, which the protocol does not call stable yet).
     pub(super) fork: bool,
+    /// Takes input for a running turn (`_session/steering`, an extension of codex-acp 2.6.0).
+    pub(super) steering: bool,
     pub(super) methods: Vec<LoginMethod>,
 }
 
@@ -55,6 +57,7 @@ impl InitializeResult {
             load: capabilities["loadSession"] == true,
             resume: session["resume"].is_object(),
             list: session["list"].is_object(),
+            steering: answer["_meta"]["steering"]["supported"] == true,
             close: session["close"].is_object(),
             fork: session["fork"].is_object(),
             methods: methods.collect(),

@@ -41,6 +41,8 @@ pub(crate) enum Purpose {
     Close(TurnId),
     Model(TurnId),
     Prompt(TurnId),
+    /// Sends more input to the running turn.
+    Steer(TurnId),
     /// With the number of the side request.
     Authenticate(u64),
     /// With the number of the side request.
@@ -82,6 +84,7 @@ impl agent_process::Purpose for Purpose {
             Purpose::Close(_) => "session/close",
             Purpose::Model(_) | Purpose::Choose(_) => "session/set_config_option",
             Purpose::Prompt(_) => "session/prompt",
+            Purpose::Steer(_) => "_session/steering",
             Purpose::Authenticate(_) => "authenticate",
             Purpose::Sessions(_) => "session/list",
             Purpose::Courtesy => "a request",

@@ -80,6 +80,15 @@ pub(super) fn activity(item: ThreadItem, over: bool) -> Option<Activity> {
             denied: false,
             locations: vec![FileLocation { path, line: None }],
         },
+        ThreadItem::ContextCompaction { id } if over => Activity {
+            id,
+            kind: ActivityKind::Other,
+            title: "shortened the conversation for the model".to_owned(),
+            status: ended,
+            content: Vec::new(),
+            denied: false,
+            locations: Vec::new(),
+        },
         _ => return None,
     })
 }

@@ -21,7 +21,7 @@ use crate::driver::{Client, Driver};
 use crate::failure::request_timed_out;
 use crate::handle::Command;
 use crate::rpc::{RpcError, RpcId};
-use crate::{AgentCapabilities, AgentFailure, AgentReply, TurnId, TurnRequest};
+use crate::{AgentCapabilities, AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
 
 pub(crate) struct Codex {
     program: Program,
@@ -60,6 +60,7 @@ impl Client for Codex {
         AgentCapabilities {
             images: real,
             resumes_threads: real,
+            compacts: real,
             tool_instructions: images::TOOL_INSTRUCTIONS,
             login: self.program.login.clone(),
             ..AgentCapabilities::full(self.program.name)
@@ -99,7 +100,7 @@ impl Client for Codex {
         };
         match server_requests::on_reply(process, current, reply) {
             ReplyEffect::Done => {}
-            ReplyEffect::AskAgain(event) => driver.emit([event]),
+            ReplyEffect::Tell(event) => driver.emit([event]),
             ReplyEffect::StopTurn => {
                 let turn = current.turn;
                 driver.cancel(turn);
@@ -161,11 +162,18 @@ impl Client for Codex {
                     .and_then(|it| server_requests::on_reason_sent(process, it, number, outcome));
                 driver.emit(event);
             }
+            Purpose::Steer(turn) => {
+                if driver.is_current(turn) {
+                    let taken = outcome.is_ok();
+                    driver.emit([AgentEvent::Steered { turn, taken }]);
+                }
+            }
             Purpose::Resume(turn)
             | Purpose::Fork(turn)
             | Purpose::Open(turn)
             | Purpose::Seed(turn)
-            | Purpose::Begin(turn) => match current.as_mut().filter(|it| it.turn == turn) {
+            | Purpose::Begin(turn)
+            | Purpose::Compact(turn) => match current.as_mut().filter(|it| it.turn == turn) {
                 Some(current) => {
                     let setup = &mut client.thread_setup;
                     let step = setup.on_response(name, purpose, outcome, process, current);
@@ -244,6 +252,7 @@ impl Client for Codex {
             |purpose: Purpose| request_timed_out(client.program.name, purpose.method(), patience);
         match purpose {
             Purpose::Courtesy => {}
+            Purpose::Steer(turn) => driver.emit([AgentEvent::Steered { turn, taken: false }]),
             Purpose::Models(key) | Purpose::Limits(key) => {
                 client.lookups.fail_one(key, timed_out(purpose));
             }

@@ -122,7 +122,9 @@ pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
         ("contextWindowExceeded", _) => AgentFailure::new(
             upstream,
             with("the conversation is too long for the model"),
-            &["shorten it with `%ipycodex hide N`, or begin anew with `%ipycodex reset`"],
+            &[
+                "shorten it with `%ipycodex compact` or `%ipycodex hide N`, or begin anew with `%ipycodex reset`",
+            ],
         ),
         ("modelNotFound", _) => AgentFailure::new(
             upstream,

@@ -74,6 +74,8 @@ pub(crate) enum Purpose {
     Open(TurnId),
     Seed(TurnId),
     Begin(TurnId),
+    Compact(TurnId),
+    Steer(TurnId),
     /// Sends the reason of a rejection, for the question of this number.
     Explain(TurnId, usize),
     /// With the key of the look-up.
@@ -104,8 +106,9 @@ impl agent_process::Purpose for Purpose {
             Purpose::Fork(_) => "thread/fork",
             Purpose::Open(_) | Purpose::OpenCompletion(_) => "thread/start",
             Purpose::Seed(_) => "thread/inject_items",
-            Purpose::Explain(..) => "turn/steer",
+            Purpose::Explain(..) | Purpose::Steer(_) => "turn/steer",
             Purpose::Begin(_) | Purpose::BeginCompletion(_) => "turn/start",
+            Purpose::Compact(_) => "thread/compact/start",
             Purpose::Models(_) => "model/list",
             Purpose::Limits(_) => "account/rateLimits/read",
             Purpose::Courtesy => "a request",

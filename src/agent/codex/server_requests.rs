@@ -75,7 +75,7 @@ pub(super) fn on_request(
 
 pub(super) enum ReplyEffect {
     Done,
-    AskAgain(AgentEvent),
+    Tell(AgentEvent),
     StopTurn,
 }
 
@@ -99,7 +99,26 @@ pub(super) fn on_reply(
         AgentReply::Answer { question, answer } => {
             answer_question(process, current, &question, &answer)
         }
+        AgentReply::Steer(text) => steer(process, current, text),
     }
+}
+
+/// Sends more input to the turn, unless it has no id yet or is being stopped.
+fn steer(process: &mut AgentProcess, current: &ActiveTurn, text: String) -> ReplyEffect {
+    let turn = current.turn;
+    let running = current.state.running.as_ref();
+    let running = running.filter(|_| current.cancelled.is_none());
+    let Some((running, turn_id)) = running.and_then(|it| Some((it, it.turn_id.as_deref()?))) else {
+        return ReplyEffect::Tell(AgentEvent::Steered { turn, taken: false });
+    };
+    let input = [InputPart::Text(text)];
+    let params = TurnSteerParams {
+        thread_id: &running.thread,
+        expected_turn_id: turn_id,
+        input: seed::user_input(&input),
+    };
+    process.send(Purpose::Steer(turn), &params);
+    ReplyEffect::Done
 }
 
 fn answer_question(
@@ -135,7 +154,7 @@ fn answer_question(
         AnswerOutcome::AskAgain(why) if current.cancelled.is_none() => {
             ask_again(asked.question, asked.answer_format, &why);
             let question = asked.question.clone();
-            return ReplyEffect::AskAgain(AgentEvent::QuestionAsked { turn, question });
+            return ReplyEffect::Tell(AgentEvent::QuestionAsked { turn, question });
         }
         outcome => outcome,
     };

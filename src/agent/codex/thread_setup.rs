@@ -108,6 +108,11 @@ impl ThreadSetup {
                 }
             },
             Purpose::Begin(_) => return on_turn_started(name, outcome, current),
+            Purpose::Compact(_) => {
+                if let Err(error) = outcome {
+                    return Step::Fail(failure::refused(name, purpose.method(), &error));
+                }
+            }
             _ => {}
         }
         Step::Wait
@@ -168,6 +173,13 @@ fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: Stri
     let turn = current.turn;
     let request = &current.request;
     let settings = &request.settings;
+    if request.compact {
+        // The turn names itself when it starts: the response is empty.
+        let params = ThreadParams { thread_id: &thread };
+        process.send(Purpose::Compact(turn), &params);
+        current.state.running = Some(RunningTurn::new(turn, thread));
+        return Step::Sent;
+    }
     let input = match settings.threads {
         ThreadMode::Session => seed::merge_texts(&request.input),
         ThreadMode::Ephemeral => seed::written_out(&request.history, &request.input),

@@ -162,7 +162,7 @@ impl RunningTurn {
             ThreadItem::FileChange { id, changes, .. } => {
                 self.edits.insert(id, changes_of(changes));
             }
-            ThreadItem::ContextCompaction => {
+            ThreadItem::ContextCompaction { .. } => {
                 self.progress("shortening the conversation for the model".into(), out);
             }
             item => self.work(item, false, false, out),

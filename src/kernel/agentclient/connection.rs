@@ -189,5 +189,6 @@ pub(super) fn request(
         thread,
         fork: None,
         schema: None,
+        compact: false,
     }
 }

@@ -87,6 +87,7 @@ impl EventFormatter {
             AgentEvent::Notice { notice: aside, .. } => self.aside(aside, &mut out),
             AgentEvent::CommandDenied { .. }
             | AgentEvent::Sent { .. }
+            | AgentEvent::Steered { .. }
             | AgentEvent::TextRestarted { .. }
             | AgentEvent::ToolCalled { .. }
             | AgentEvent::QuestionAsked { .. }

@@ -131,6 +131,7 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         MagicEffect::Hide { lines, hidden } => {
             step.wait(out, turns::hide(record, lines, hidden, number));
         }
+        MagicEffect::Compact(keep) => step.wait(out, turns::compact(record, keep)),
         MagicEffect::EditPrompt(line) => step.wait(out, replace::edit(record, line)),
         MagicEffect::ForkSession(before) => {
             step.wait(out, replace::fork(record, before, number));

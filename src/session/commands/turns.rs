@@ -1,4 +1,4 @@
-//! `hide`, `show`, `copy`, `history` and repeated prompts.
+//! `hide`, `show`, `compact`, `copy`, `history` and repeated prompts.
 //!
 //! Commands read the record first, so that each one either succeeds whole or is refused. Hiding only marks entries
 //! in the record: the next request is built without them, and its digest decides about the agent's thread.
@@ -87,6 +87,15 @@ pub(crate) async fn repeat(record: RecordHandle) -> Vec<Effect> {
     let text = last.prompt.clone();
     effects.push(Effect::found(Found::Resend { line: None, text }));
     effects
+}
+
+/// Shortens the conversation, if there is one.
+pub(super) async fn compact(record: RecordHandle, keep: String) -> Vec<Effect> {
+    let dialog = record.dialog().await;
+    if dialog.exchanges().is_empty() && dialog.next_context().is_empty() {
+        return emit(Notice::note("there is no conversation to shorten yet"));
+    }
+    vec![Effect::found(Found::Compaction(keep))]
 }
 
 /// Renders a stored answer as it is shown.

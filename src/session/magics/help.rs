@@ -151,6 +151,7 @@ fn keys(keymap: &Keymap) -> Page {
         "Up and Down look for inputs that begin with the text before the cursor. Keys that take the grey text keep \
          their usual meaning when there is none; Alt-c copies the last answer only while nothing is typed.",
         "While something runs, Up takes back the last line typed ahead, Ctrl-C all of them.",
+        "While an answer streams, Enter sends a prompt into its turn, Tab queues it behind.",
         "Change a key by its name in `config.json`: `\"keys\": {\"suggest\": \"ctrl-space\", \"open_editor\": \
          [\"f4\", \"ctrl-x ctrl-e\"], \"recall\": \"\"}`. An empty string removes the key.",
     ];

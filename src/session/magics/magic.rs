@@ -92,6 +92,8 @@ pub enum MagicEffect {
         value: String,
     },
     /// Log in by this method; without one, list the methods.
+    /// Shorten the conversation; with what is to be kept, which may be empty.
+    Compact(String),
     Login(Option<String>),
     Rename(String),
     /// Switch the editor between cells and prompts.

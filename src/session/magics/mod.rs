@@ -37,7 +37,10 @@ const GROUPS: &[(&str, &[Magic])] = &[
                 "show exactly what the next prompt would send",
                 || MagicEffect::Preview(PreviewKind::Context),
             )
-            .more("It also shows the size of each part. Nothing is sent."),
+            .more(
+                "It also shows the size of each part and its share of the model's window, and what to hide to save \
+                 most. Nothing is sent.",
+            ),
             plain("history", "show the conversation so far", || MagicEffect::ShowHistory),
             entries::row(
                 "hide",
@@ -49,6 +52,16 @@ const GROUPS: &[(&str, &[Magic])] = &[
                  record; `show 3-5 8` puts them back.",
             ),
             entries::row("show", "N…", "put back what `hide` left out"),
+            Magic {
+                name: "compact",
+                arguments: "[WHAT TO KEEP]",
+                help: "shorten the conversation to make room",
+                more: "Codex shortens its own thread, and an ACP agent that has `/compact` gets that. Else, or when \
+                       you say what to keep and the agent is Codex, the agent writes a summary that takes the place \
+                       of what came before it: it is a prompt with its answer in the record, the rest is hidden, and \
+                       `show` puts it back. Variables stay.",
+                run: Run::With(|_, keep, _| Ok(vec![MagicEffect::Compact(keep.trim().to_owned())])),
+            },
             entries::EDIT,
             plain("undo", "take the last exchange back", || MagicEffect::Undo)
             .more(

@@ -15,8 +15,8 @@ use crate::tool_return::ToolReturn;
 
 pub(crate) enum PromptEvent {
     /// The conversation from the record without the entries that the prompt replaces, and the files that the prompt
-    /// names.
-    RecordRead(Box<Dialog>, Attachments),
+    /// names; for a preview the tokens of the last turn that told the size of the model's window.
+    RecordRead(Box<Dialog>, Attachments, Option<Usage>),
     /// The answer to the last request to the runtime.
     RuntimeAnswered(RuntimeReply),
     /// The answer to the question about pictures; true: send the prompt without its pictures.
@@ -34,6 +34,8 @@ pub(crate) enum PromptEvent {
     /// No code of the turn runs any more.
     ToolsStopped,
     Interrupted,
+    /// More input for the running turn.
+    Steer(String),
     /// Save the answer so far if due.
     Tick,
 }

@@ -7,6 +7,7 @@
 //! refused prompt; a prompt that was never sent goes back to the editor; exactly one [`Event::JobOver`] is
 //! raised, as the last effect. An interrupted turn ends for the user at once, unless code of the turn still runs.
 
+mod compaction;
 mod event;
 mod input;
 mod preparation;
@@ -16,6 +17,7 @@ mod request;
 mod tool_mentions;
 mod turn;
 mod unsupported;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +29,13 @@ use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::approvals::ApprovalRequester;
 use crate::dialog::{Dialog, Expansion};
 use crate::effect::{Effect, Event, RecordWrite, To};
-use crate::events::{AfterEvent, EndEvent, Notice, TurnOutcome};
+use crate::events::{AfterEvent, AnswerEvent, EndEvent, Notice, TurnOutcome};
 use crate::input::{FileReference, file_references};
 use crate::question::QuestionSubject;
 use crate::schema;
 use crate::text::xml_text;
 
+use compaction::Compaction;
 use input::{PromptInput, PromptPictures};
 use preparation::{Preparation, PreparationProgress};
 use request::SentRequest;
@@ -55,6 +58,7 @@ const NOT_SENT: &str =
 
 pub(super) struct Prompt {
     input: PromptInput,
+    compaction: Option<Compaction>,
     /// As typed.
     source: String,
     /// A user can answer questions about the prompt; `None`: as in the whole session.
@@ -141,6 +145,7 @@ impl Prompt {
                 preview: None,
                 pictures: PromptPictures::default(),
             },
+            compaction: None,
             source,
             asks: None,
             started: now,
@@ -170,6 +175,13 @@ impl Prompt {
         self
     }
 
+    /// Shortens the conversation: by the agent itself, or by a summary that takes its place. `keep`: what the user
+    /// wants to be kept.
+    pub(super) fn compacting(mut self, keep: String) -> Self {
+        self.compaction = Some(Compaction::new(keep));
+        self
+    }
+
     /// Sets whether a user can answer questions about the prompt; `None`: as in the whole session.
     pub(super) fn with_can_ask(mut self, asks: Option<bool>) -> Self {
         self.asks = asks;
@@ -184,6 +196,10 @@ impl Prompt {
 
     pub(super) fn line(&self) -> u32 {
         self.input.line
+    }
+
+    pub(super) fn is_preview(&self) -> bool {
+        self.input.preview.is_some()
     }
 
     pub(super) fn can_ask(&self) -> Option<bool> {
@@ -223,7 +239,10 @@ impl Prompt {
             std::mem::replace(&mut self.state, PromptState::Settled),
             event,
         ) {
-            (PromptState::Preparing(stage), PromptEvent::RecordRead(dialog, attached)) => {
+            (PromptState::Preparing(stage), PromptEvent::RecordRead(dialog, attached, used)) => {
+                if let Some(preview) = &mut self.input.preview {
+                    preview.set_used(used);
+                }
                 let notices = self.input.attach(attached, around.outputs).into_iter();
                 let notices = notices.map(Effect::show);
                 let (progress, actions) = stage.on_record(dialog, &mut self.input, around);
@@ -273,6 +292,16 @@ impl Prompt {
             }
             (PromptState::Running(running), PromptEvent::SideUsage(usage)) => {
                 self.on_turn(running, TurnEvent::UsedBeside(usage), Vec::new(), around)
+            }
+            (PromptState::Running(running), PromptEvent::Steer(text)) => {
+                self.on_turn(running, TurnEvent::Steer(text), Vec::new(), around)
+            }
+            (
+                state @ (PromptState::Preparing(_) | PromptState::Queued(_)),
+                PromptEvent::Steer(text),
+            ) => {
+                self.state = state;
+                vec![Effect::show(AnswerEvent::Steered { text, taken: false })].into()
             }
             (PromptState::Running(mut running), PromptEvent::Tick) => {
                 let saved = running.save(around.now, false);
@@ -340,7 +369,22 @@ impl Prompt {
         }
         let mut warnings = unsupported::warnings(&self.input, dialog, &tools, &surroundings);
         let tools = able.tools.map(|_| tools).unwrap_or_default();
-        let (mut request, sent) = request::compose(&mut self.input, dialog, tools, &surroundings);
+        let (mut request, mut sent) =
+            request::compose(&mut self.input, dialog, tools.clone(), &surroundings);
+        let mut recorded = None;
+        if let Some(compaction) = &mut self.compaction {
+            if able.compacts && request.thread.is_some() && compaction.is_plain() {
+                let sent_before = compaction::without_unsent_cells(dialog);
+                (request, sent) =
+                    request::compose(&mut self.input, &sent_before, tools, &surroundings);
+                request.compact = true;
+                recorded = Some(sent_before);
+            } else {
+                let task = compaction.begin_summary(dialog, self.input.line);
+                self.input.attached.push(InputPart::Text(task));
+                (request, sent) = request::compose(&mut self.input, dialog, tools, &surroundings);
+            }
+        }
         if let Some(preview) = &self.input.preview {
             let preview = preview.render(
                 &request,
@@ -367,7 +411,7 @@ impl Prompt {
             );
             Effect::show(Notice::warning(line))
         }));
-        let start = request::prompt_start(&mut self.input, dialog);
+        let start = request::prompt_start(&mut self.input, recorded.as_ref().unwrap_or(dialog));
         actions.push(Effect::Record(RecordWrite::BeginTurn(start)));
         if surroundings.agent_is_busy {
             self.state = PromptState::Queued(Box::new((request, sent)));
@@ -464,6 +508,8 @@ impl Prompt {
             thread,
         } = end;
         let failed = matches!(outcome, TurnOutcome::Failed(_));
+        let complete =
+            outcome == TurnOutcome::Complete && said.iter().any(|text| !text.trim().is_empty());
         let (thread, sent) = sent.finish(&stored, thread);
         let finished = PromptOutcome {
             outcome: outcome.clone(),
@@ -479,6 +525,9 @@ impl Prompt {
         let mut effects = Vec::new();
         if failed {
             effects.extend(self.refill_editor());
+        }
+        if complete && let Some(compaction) = &self.compaction {
+            effects.extend(compaction.finish());
         }
         effects.push(self.end_event(outcome, usage, around));
         effects.push(Effect::Raise(Event::JobOver));

@@ -1,10 +1,11 @@
 //! Previews of the next prompt: `%ipycodex context` and `tools`.
 //!
 //! In: the request, built as for every prompt. Out: text. Since nothing is built a second time here, the preview shows
-//! exactly what would be sent: context, exchanges, tools, instructions and the thread.
+//! exactly what would be sent: context, exchanges, tools, instructions and the thread, then how they fill the window.
 
 use super::tool_mentions::first_mention;
-use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
+use super::window::{self, ASCII_PER_TOKEN, TextSize};
+use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest, Usage};
 use crate::dialog::Dialog;
 use crate::events::{SessionEvent, TextEvent};
 use crate::magics::PreviewKind;
@@ -17,17 +18,21 @@ pub(crate) struct Preview {
     shown: PreviewKind,
     /// References of notes and skills, evaluated only when a prompt is sent.
     unevaluated: Vec<String>,
+    /// Tokens of the last turn that told the size of the model's window.
+    used: Option<Usage>,
 }
-
-/// ASCII characters per token; any other character counts as one token.
-const ASCII_PER_TOKEN: usize = 4;
 
 impl Preview {
     pub(crate) fn new(shown: PreviewKind) -> Self {
         Preview {
             shown,
             unevaluated: Vec::new(),
+            used: None,
         }
+    }
+
+    pub(super) fn set_used(&mut self, used: Option<Usage>) {
+        self.used = used;
     }
 
     pub(super) fn set_unevaluated(&mut self, variables: &[String], shells: &[String]) {
@@ -56,43 +61,11 @@ impl Preview {
                     &status,
                     &self.unevaluated,
                 );
-                SessionEvent::Text(TextEvent::Verbatim(text))
+                let shares = window::shares(request, added_instructions, dialog, self.used);
+                SessionEvent::Text(TextEvent::Verbatim(format!("{text}\n{shares}")))
             }
             PreviewKind::Tools => SessionEvent::Text(TextEvent::Text(tools(request, dialog))),
         }
-    }
-}
-
-/// The size of texts, in characters by kind, for an estimate of tokens.
-#[derive(Debug, Clone, Copy, Default)]
-struct TextSize {
-    ascii: usize,
-    other: usize,
-}
-
-impl TextSize {
-    fn measure(text: &str) -> Self {
-        let characters = text.chars().count();
-        let ascii = text.bytes().filter(u8::is_ascii).count();
-        TextSize {
-            ascii,
-            other: characters - ascii,
-        }
-    }
-
-    fn plus(self, other: TextSize) -> TextSize {
-        TextSize {
-            ascii: self.ascii + other.ascii,
-            other: self.other + other.other,
-        }
-    }
-
-    fn characters(self) -> usize {
-        self.ascii + self.other
-    }
-
-    fn tokens(self) -> usize {
-        self.ascii.div_ceil(ASCII_PER_TOKEN) + self.other
     }
 }
 
@@ -112,7 +85,7 @@ fn context(
         .iter()
         .map(|tool| tool.name.as_str())
         .collect();
-    let offered = request.tools.iter().map(size_of_tool);
+    let offered = request.tools.iter().map(TextSize::of_tool);
     let offered = offered.fold(TextSize::default(), TextSize::plus);
     total = total.plus(offered);
     lines.push(match names.as_slice() {
@@ -246,12 +219,6 @@ fn tool_source(tool: &ToolSpec, dialog: &Dialog) -> String {
         return "built in".to_owned();
     }
     first_mention(&tool.name, dialog)
-}
-
-fn size_of_tool(tool: &ToolSpec) -> TextSize {
-    TextSize::measure(&tool.name)
-        .plus(TextSize::measure(&tool.description))
-        .plus(TextSize::measure(&tool.schema.to_string()))
 }
 
 fn character_count(size: TextSize) -> String {

@@ -151,6 +151,7 @@ pub(super) fn compose(
         thread,
         fork,
         schema: input.schema.take(),
+        compact: false,
     };
     (request, sent)
 }

@@ -113,7 +113,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         let agent = |event| PromptEvent::Agent(event);
         let event = match event {
             On::Record | On::RecordWhileBusy => {
-                PromptEvent::RecordRead(Box::default(), Attachments::default())
+                PromptEvent::RecordRead(Box::default(), Attachments::default(), None)
             }
             On::Tools(found) => PromptEvent::RuntimeAnswered(RuntimeReply::Tools(found)),
             On::Values => PromptEvent::RuntimeAnswered(RuntimeReply::Evaluated {

@@ -20,7 +20,9 @@ use crate::agent::{
 };
 use crate::answer_events::answer_event;
 use crate::approvals::ApprovalRequester;
-use crate::dialog::{AnswerBuilder, ToolRecord, WorkRecord, call_line, interrupted, tool_line};
+use crate::dialog::{
+    AnswerBuilder, ToolRecord, WorkRecord, call_line, interrupted, tool_line, user_entry,
+};
 use crate::effect::{Effect, Event};
 use crate::events::{AnswerEvent, TurnOutcome};
 use crate::question::QuestionSubject;
@@ -39,6 +41,8 @@ pub(super) enum TurnEvent {
     },
     /// Tokens of a request that code of the turn made beside it.
     UsedBeside(Usage),
+    /// The user has more input.
+    Steer(String),
     Interrupted,
 }
 
@@ -78,6 +82,8 @@ pub(super) struct Turn {
     side_usage: Option<Usage>,
     current: Option<AgentRequest>,
     queue: VecDeque<AgentRequest>,
+    /// Input for this turn that the agent has not answered for yet.
+    steering: VecDeque<String>,
     /// The user has stopped the turn with an answer: no further request is handled.
     stopped: bool,
     /// The user has been told that the agent is starting.
@@ -132,6 +138,7 @@ impl Turn {
                 self.side_usage = Usage::sum(self.side_usage, Some(usage));
                 TurnStep::default()
             }
+            TurnEvent::Steer(text) => self.steer(text).into(),
             TurnEvent::Interrupted => {
                 let TurnStep { effects, end } = self.end(TurnOutcome::Interrupted, None);
                 let cancel = self.id.map(Effect::CancelTurn);
@@ -169,6 +176,7 @@ impl Turn {
                 };
                 self.end(outcome, thread)
             }
+            AgentEvent::Steered { taken, .. } => self.on_steered(taken).into(),
             AgentEvent::Failed { failure, .. } => self.end(TurnOutcome::Failed(failure), None),
             AgentEvent::Sent { .. } => match std::mem::take(&mut self.agent_starting) {
                 true => vec![Effect::show(AnswerEvent::AgentStarts(None))].into(),
@@ -181,6 +189,36 @@ impl Turn {
                 shown.into_iter().collect::<Vec<_>>().into()
             }
         }
+    }
+
+    fn steer(&mut self, text: String) -> Vec<Effect> {
+        match self.id.filter(|_| !self.stopped) {
+            Some(_) => {
+                let reply = self.reply(AgentReply::Steer(user_entry("", "", &text)));
+                self.steering.push_back(text);
+                reply
+            }
+            None => vec![Effect::show(AnswerEvent::Steered { text, taken: false })],
+        }
+    }
+
+    /// Puts what the agent has taken into the answer, at its place.
+    fn on_steered(&mut self, taken: bool) -> Vec<Effect> {
+        let Some(text) = self.steering.pop_front() else {
+            return Vec::new();
+        };
+        if taken {
+            let first = text.trim().lines().next().unwrap_or_default();
+            let whole = first == text.trim();
+            self.record_work(Some(WorkRecord {
+                id: String::new(),
+                kind: "steer",
+                title: format!("the user: {first}"),
+                result: if whole { String::new() } else { text.clone() },
+                success: true,
+            }));
+        }
+        vec![Effect::show(AnswerEvent::Steered { text, taken })]
     }
 
     /// Adds the part of an event that belongs to the answer.

@@ -117,7 +117,8 @@ fn context_tells_what_is_sent() {
     for turn in &request.history {
         all.push_str(&(turn.user.clone() + &turn.assistant));
     }
-    let total = text.lines().last().unwrap();
+    let total = text.lines().find(|line| line.starts_with("[in all "));
+    let total = total.unwrap();
     let digits = |text: &str| {
         text.replace(',', "")
             .split_whitespace()
@@ -126,6 +127,96 @@ fn context_tells_what_is_sent() {
     assert_eq!(digits(total), Some(number(&all)), "{total}");
     let tokens = total.split("about ").nth(1).and_then(digits).unwrap();
     assert!(tokens.abs_diff(all.len() / 4) <= 20, "{total}");
+}
+
+/// The tokens of a row of `%ipycodex context`, and its share.
+fn row<'a>(text: &'a str, name: &str) -> (usize, &'a str) {
+    let mut rows = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let (first, count, share) = (words.next()?, words.next()?, words.next()?);
+        let count = count.replace(',', "").parse().ok()?;
+        (first == name).then_some((count, share))
+    });
+    rows.next().unwrap_or_else(|| panic!("{name}: {text}"))
+}
+
+#[test]
+fn context_shows_how_the_window_fills_and_what_to_hide() {
+    let long = "word ".repeat(800);
+    let used = AgentEvent::Usage {
+        turn: TURN,
+        usage: Usage {
+            filled: Some(2_500),
+            window: Some(10_000),
+            ..Usage::default()
+        },
+    };
+    let mut told = says(&long);
+    told.insert(0, used);
+    let stage = stage(vec![told, says("two")]);
+    let text = said(&stage, "%ipycodex context");
+    assert!(
+        text.contains("\n[shares of what is sent; the size of the window"),
+        "{text}"
+    );
+    assert_eq!(row(&text, "answers"), (0, "0.0%"));
+    let source = format!("a = '{}'", "b".repeat(400));
+    for text in [source.as_str(), ".first", "figure", "'a note'"] {
+        stage.run(text);
+    }
+    let text = said(&stage, "%ipycodex context");
+    assert!(
+        text.contains(" of the 10,000 tokens of the window, "),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n[the last turn left 2,500 tokens in it, 25%, "),
+        "{text}"
+    );
+    assert_eq!(row(&text, "answers"), (1_000, "10%"));
+    assert_eq!(row(&text, "prompts").0, 2);
+    let (cells, _) = row(&text, "cells");
+    assert!((100..300).contains(&cells), "{text}");
+    assert!(row(&text, "pictures").0 > 0, "{text}");
+    assert!(
+        row(&text, "tools").0 > 0 && row(&text, "instructions").0 > 0,
+        "{text}"
+    );
+    let longest = text.lines().max_by_key(|line| line.matches('█').count());
+    let all =
+        ["instructions", "tools", "cells", "answers", "pictures"].map(|name| row(&text, name).0);
+    let most = all.iter().max().unwrap();
+    let longest = longest.unwrap().split_whitespace().nth(1).unwrap();
+    assert_eq!(&longest.replace(',', "").parse::<usize>().unwrap(), most);
+    // What is advised saves what it says: In [3] is the exchange, whose cells stay.
+    let (_, advice) = text.split_once("[hide to save most]\n").expect("advice");
+    let advice: Vec<(&str, &str)> = advice
+        .lines()
+        .filter_map(|line| line.split_once(" about "))
+        .collect();
+    let commands: Vec<&str> = advice.iter().map(|(command, _)| command.trim()).collect();
+    assert_eq!(
+        commands,
+        [4, 3, 2].map(|line| format!("%ipycodex hide {line}"))
+    );
+    assert!(advice[1].1.ends_with(" tokens: .first"), "{advice:?}");
+    let promised = advice[1].1.split(' ').next().unwrap().replace(',', "");
+    let promised: usize = promised.parse().unwrap();
+    let sum = |text: &str| -> usize {
+        ["cells", "prompts", "answers"]
+            .map(|name| row(text, name).0)
+            .iter()
+            .sum()
+    };
+    let before = sum(&text);
+    stage.run("%ipycodex hide 3");
+    let text = said(&stage, "%ipycodex context");
+    let saved = before - sum(&text);
+    assert!(
+        saved.abs_diff(promised) <= 3,
+        "{saved} of {promised}: {text}"
+    );
+    assert_eq!(row(&text, "answers").0, 0);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod able;
 mod agents;
 mod commands;
+mod compaction;
 mod conversation;
 mod front;
 mod references;

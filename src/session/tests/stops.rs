@@ -100,7 +100,7 @@ fn a_reading_of_the_record_for_a_stopped_prompt_reaches_no_other() {
     assert!(words(&stopped).contains(&"Interrupted".to_owned()));
     stage.run("a cell");
     let next = stage.submit(".two");
-    let stale = Event::RecordRead(ids::JobId(1), Box::default(), Default::default()).into();
+    let stale = Event::RecordRead(ids::JobId(1), Box::default(), Default::default(), None).into();
     assert!(stage.session.commands.send(stale).is_ok());
     drop(found);
     words(&next);

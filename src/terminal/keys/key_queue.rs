@@ -153,6 +153,37 @@ impl KeyQueue {
         text
     }
 
+    /// The first line that Enter ended, when it was typed as plain text.
+    pub(in crate::terminal) fn first_line(&self) -> Option<String> {
+        let end = self.held.iter().position(is_enter)?;
+        let plain = self.held.iter().take(end).all(|event| match event {
+            Event::Paste(_) => true,
+            Event::Key(key) => match key.code {
+                KeyCode::Char('u' | 'w') if key.modifiers == KeyModifiers::CONTROL => true,
+                KeyCode::Char(_) | KeyCode::Backspace => {
+                    (key.modifiers - KeyModifiers::SHIFT).is_empty()
+                }
+                _ => false,
+            },
+            _ => false,
+        });
+        let line = || TypedLines::from_events(self.held.iter().take(end)).typed;
+        plain.then(line)
+    }
+
+    /// Takes the keys of the first line, with its Enter.
+    pub(in crate::terminal) fn take_first_line(&mut self) -> Vec<Event> {
+        let end = self.held.iter().position(is_enter);
+        self.held.drain(..end.map_or(0, |end| end + 1)).collect()
+    }
+
+    /// Puts a line back in front of all others.
+    pub(in crate::terminal) fn put_back_line(&mut self, line: Vec<Event>) {
+        line.into_iter()
+            .rev()
+            .for_each(|event| self.held.push_front(event));
+    }
+
     /// Reopens the last line that Enter ended; returns false when more was typed since, or there is none.
     pub(in crate::terminal) fn reopen_line(&mut self) -> bool {
         let last = self.held.iter().rposition(is_enter);

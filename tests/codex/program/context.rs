@@ -47,6 +47,24 @@ fn context_and_request_reach_the_model_byte_for_byte() {
     // `%ipycodex context` said before what the last prompt would send.
     let (context, _) = told[3].split_once("<user-request>").unwrap();
     assert!(ran.stdout.contains(context), "{}", ran.stdout);
+    // And how it fills the window that the app-server named with its last usage.
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let bar = lines
+        .iter()
+        .position(|line| line.ends_with(" tokens of the window, 0.8%]"));
+    let bar = bar.unwrap_or_else(|| panic!("{}", ran.stdout));
+    for (line, name) in
+        lines[bar + 1..]
+            .iter()
+            .zip(["instructions", "tools", "cells", "prompts", "answers"])
+    {
+        assert!(
+            line.starts_with(name)
+                && line.contains('%')
+                && line.ends_with(['█', '▏', '▎', '▍', '▌', '▋', '▊', '▉']),
+            "{line}"
+        );
+    }
     // And what stands beside the instructions, because there are tools.
     let (_, added) = ran
         .stdout

@@ -52,8 +52,10 @@ lenient_variants! {
             id: String,
             path: String,
         },
+        ContextCompaction {
+            id: String,
+        },
     }
-    ContextCompaction,
     #[serde(other)]
     Unknown,
 }

@@ -86,6 +86,7 @@ fn word(effect: &Effect) -> String {
             AnswerEvent::Denied { id, what } => format!("denied {id}: {what:?}"),
             AnswerEvent::Picture(url) => format!("picture {url}"),
             AnswerEvent::Restarted { .. } => "restart".into(),
+            AnswerEvent::Steered { text, taken } => format!("steered {text} {taken}"),
             _ => "show".into(),
         },
         Effect::Raise(Event::ToolCalled(call)) => format!("call {}", call.id),
@@ -97,6 +98,7 @@ fn word(effect: &Effect) -> String {
             TURN,
             AgentReply::ToolResult { call: id, .. } | AgentReply::Answer { question: id, .. },
         ) => format!("reply {id}"),
+        Effect::ReplyToAgent(TURN, AgentReply::Steer(text)) => format!("steer {text}"),
         Effect::CancelTurn(TURN) => "cancel".into(),
         _ => "other".into(),
     }
@@ -127,6 +129,54 @@ fn an_answer_is_shown_and_kept() {
         vec![text("Hel"), text("lo"), finished()],
         &["show Hel", "show lo", "complete [Hello] true"],
     );
+}
+
+#[test]
+fn more_input_stands_in_the_answer_where_the_agent_has_taken_it() {
+    let steer = |text: &str| TurnEvent::Steer(text.into());
+    let steered = |taken| TurnEvent::Agent(AgentEvent::Steered { turn: TURN, taken });
+    let mut turn = turn();
+    let mut said = Vec::new();
+    for event in [
+        text("Hel"),
+        steer("use b"),
+        steer("and c"),
+        steered(true),
+        steered(false),
+        steered(true),
+        TurnEvent::Agent(AgentEvent::Text {
+            turn: TURN,
+            message: 2,
+            delta: "lo".into(),
+        }),
+    ] {
+        said.extend(words(turn.on(event)));
+    }
+    let sent = |text: &str| format!("steer <user-request>{text}</user-request>");
+    let expected = [
+        "show Hel".to_owned(),
+        sent("use b"),
+        sent("and c"),
+        "steered use b true".into(),
+        "steered and c false".into(),
+        "show lo".into(),
+    ];
+    assert_eq!(said, expected);
+    let stored = turn.stored();
+    let (before, after) = stored
+        .split_once("the user: use b</code>")
+        .expect("its place");
+    assert!(before.starts_with("Hel\n"), "{stored}");
+    assert!(
+        after.ends_with("lo") && !stored.contains("and c"),
+        "{stored}"
+    );
+    // A turn that is over takes nothing, and says nothing: the front-end still has the line.
+    turn.on(finished());
+    assert!(words(turn.on(steer("late"))).is_empty());
+    // One that the agent has not begun cannot take any.
+    let mut fresh = Turn::default();
+    assert_eq!(words(fresh.on(steer("early"))), ["steered early false"]);
 }
 
 #[test]
