@@ -9,12 +9,15 @@
 //! Kept: regular files up to 8 MiB, links, directories and modes; not what `.gitignore` names, nor `.git` itself,
 //! whether the project is a repository or not, nor what lies in more than 50,000 entries.
 //!
-//! `tree.rs` looks at files, `watch.rs` hears of changes (inotify), `store.rs` keeps contents, `timeline.rs` holds who
-//! changed what and plans, `restore.rs` writes, `history.rs` is the thread and the handle.
+//! `look.rs` looks at a path, `tree.rs` at directories, `watch.rs` hears of changes (inotify), `store.rs` keeps contents,
+//! `timeline.rs` holds who changed what and plans, `restore.rs` writes, `leftovers.rs` finishes what others left,
+//! `work.rs` joins them, `history.rs` is the thread and the handle.
 //!
 //! Absent on purpose: sessions, questions and the screen.
 
 mod history;
+mod leftovers;
+mod look;
 #[cfg(test)]
 #[path = "../properties.rs"]
 pub mod properties;
@@ -26,6 +29,7 @@ mod tests;
 mod timeline;
 mod tree;
 mod watch;
+mod work;
 
 pub use history::FileHistory;
 pub use restore::RestoreError;

@@ -126,7 +126,7 @@ impl FileState {
                 ..
             } => Some(match why {
                 Unstored::TooLarge => "it is larger than 8 MiB",
-                Unstored::StoreFull => "256 MiB of other files are kept already",
+                Unstored::StoreFull => "there was no room to keep it (256 MiB at most)",
                 Unstored::Unreadable => "it could not be read",
                 Unstored::NotYet => "it had not been read when it changed",
             }),
