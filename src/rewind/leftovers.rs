@@ -1,5 +1,5 @@
-//! The folders of stores: each is locked by its process as long as that lives; one of a process that is gone is removed,
-//! and what it left half done is finished first.
+//! The folders of stores: each is locked by its process as long as that lives; one of a process that is gone is
+//! removed, and what it left half done is finished first.
 
 use std::fs::{self, File};
 use std::io;

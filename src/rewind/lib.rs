@@ -9,9 +9,9 @@
 //! Kept: regular files up to 8 MiB, links, directories and modes; not what `.gitignore` names, nor `.git` itself,
 //! whether the project is a repository or not, nor what lies in more than 50,000 entries.
 //!
-//! `look.rs` looks at a path, `tree.rs` at directories, `watch.rs` hears of changes (inotify), `store.rs` keeps contents,
-//! `timeline.rs` holds who changed what and plans, `restore.rs` writes, `leftovers.rs` finishes what others left,
-//! `work.rs` joins them, `history.rs` is the thread and the handle.
+//! `look.rs` looks at a path, `tree.rs` at directories, `watch.rs` hears of changes (inotify), `store.rs` keeps
+//! contents, `timeline.rs` holds who changed what and plans, `restore.rs` writes, `leftovers.rs` finishes what others
+//! left, `work.rs` joins them, `history.rs` is the thread and the handle.
 //!
 //! Absent on purpose: sessions, questions and the screen.
 

@@ -190,11 +190,12 @@ pub(crate) fn fit(
             left.entry(digest).or_default().push(path);
         }
     }
-    let mut held: HashMap<&PathBuf, Vec<Digest>> = HashMap::new();
+    // What each path held at first, and what it got.
+    let mut held: HashMap<&PathBuf, (Option<Digest>, Vec<Digest>)> = HashMap::new();
     for (path, change) in changes() {
-        let states = [&change.before, &change.after];
-        let digests = states.into_iter().filter_map(FileState::digest);
-        held.entry(path).or_default().extend(digests);
+        let first = change.before.digest();
+        let (_, got) = held.entry(path).or_insert_with(|| (first, Vec::new()));
+        got.extend(change.after.digest());
     }
     loop {
         let planned = plan.restores.iter().chain(&plan.merges);
@@ -210,9 +211,13 @@ pub(crate) fn fit(
                 Some(_) => false,
                 None => is_directory(&parent),
             };
-            let held = held.get(&it.path).into_iter().flatten();
-            let held = held.filter(|digest| !comes.contains(*digest));
-            let came_from = held.filter_map(|digest| left.get(digest)).flatten();
+            let (first, got) = match held.get(&it.path) {
+                Some((first, got)) => (*first, got.as_slice()),
+                None => (None, [].as_slice()),
+            };
+            let got = got.iter().filter(|digest| Some(**digest) != first);
+            let got = got.filter(|digest| !comes.contains(*digest));
+            let came_from = got.filter_map(|digest| left.get(digest)).flatten();
             let is_moved = came_from
                 .into_iter()
                 .any(|from| **from != it.path && kept.contains(from));

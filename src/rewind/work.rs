@@ -1,7 +1,7 @@
 //! The state of a history of files: the kept directories, the change sets, the steps that are active.
 //!
-//! In: beginnings and ends of steps, time to read files. Out: change sets, plans, files put back. Absent on purpose: the
-//! lock and the thread (`history.rs`), what earlier processes left (`leftovers.rs`).
+//! In: beginnings and ends of steps, time to read files. Out: change sets, plans, files put back. Absent on purpose:
+//! the lock and the thread (`history.rs`), what earlier processes left (`leftovers.rs`).
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};

@@ -141,3 +141,40 @@ fn a_fork_of_the_session_is_a_fork_of_its_own() {
     }
     shell.leave();
 }
+
+#[test]
+fn what_it_changed_in_files_goes_back_with_an_undone_exchange() {
+    let patch = "*** Begin Patch\n*** Add File: new.py\n+new = 1\n*** End Patch\n";
+    let endpoint = Endpoint::answering(move |_, request| {
+        let input = request["input"].to_string();
+        let end = Event::Completed([100, 40, 10, 2]);
+        match input.contains("change them") {
+            _ if input.contains("function_call_output") => Reply::text("it is done"),
+            true if input.contains("custom_tool_call_output") => {
+                let command = json!({"cmd": "sed -i s/one/two/ a.txt"});
+                Reply::calls(&[("c2", "exec_command", command)])
+            }
+            true => Reply::Stream(vec![
+                Event::Custom("c1".into(), "apply_patch".into(), patch.into()),
+                end,
+            ]),
+            false => Reply::text("a title"),
+        }
+    });
+    let Some(shell) = shell(&endpoint) else {
+        return;
+    };
+    let file = shell.home.write("a.txt", "one\n");
+    shell.cell(1, "%ipycodex changes");
+    shell.cell(2, ".change them");
+    shell.shows("it is done");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
+    shell.at(3);
+    shell.pty.send_line("%ipycodex undo");
+    shell.pty.wait_for("▸ n no, leave it");
+    shell.shows("    put back a.txt\n    remove new.py\n");
+    shell.pty.send("y");
+    shell.at(4);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
+    assert!(!file.with_file_name("new.py").exists());
+}
