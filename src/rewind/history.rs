@@ -76,7 +76,13 @@ impl FileHistory {
                 finish_others(&parent, &tell);
                 match working.upgrade().map(|shared| shared.work().prepare()) {
                     Some(Ok(())) => {}
-                    Some(Err(error)) => return log::warn!("files are not kept: {error}"),
+                    Some(Err(error)) => {
+                        let why = format!("their contents cannot be kept: {error}");
+                        if let Some(shared) = working.upgrade() {
+                            shared.work().refuse(root, why);
+                        }
+                        return;
+                    }
                     None => return,
                 }
                 if let Some(shared) = working.upgrade() {

@@ -76,10 +76,16 @@ impl Work {
     }
 
     pub(crate) fn keep(&mut self, root: PathBuf) {
-        if let Err(why) = self.tree.keep(&root) {
-            self.refused.push((root, why));
+        match self.tree.keep(&root) {
+            Ok(()) => self.unlisted = None,
+            Err(why) => self.refuse(root, why),
         }
+    }
+
+    /// The files below this directory are not kept.
+    pub(crate) fn refuse(&mut self, root: PathBuf, why: String) {
         self.unlisted = None;
+        self.refused.push((root, why));
     }
 
     pub(crate) fn is_ready(&self) -> bool {
