@@ -1,12 +1,22 @@
 //! The kernel of Jupyter beside ipykernel, from the same client, in the same Python.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::support::home::{Home, finish};
+use crate::support::home::{Home, finish_within};
 use crate::support::peers;
 use crate::table::{Row, Target, in_turn};
 
 const RUNS: usize = 5;
+
+/// Of what takes a minute.
+const LONG_RUNS: usize = 2;
+
+/// The slowest prints 500 MB at 15 MB/s.
+const PATIENCE: Duration = Duration::from_secs(200);
+
+/// MB that the kernel, its guard and its Python hold at most, whatever is printed and however slowly it is read.
+const HELD: f64 = 120.0;
 
 pub fn rows() -> Vec<Row> {
     let clients = peers::clients().ok_or("the clients of kernels cannot be had");
@@ -42,14 +52,36 @@ pub fn rows() -> Vec<Row> {
             "MB",
             Target::None,
         ),
+        (
+            "500 MB printed to a client that reads nothing",
+            "deaf",
+            "MB",
+            Target::AtMost(HELD),
+        ),
+        (
+            "100 MB printed to one that reads 10 MB/s",
+            "slow",
+            "MB",
+            Target::AtMost(HELD),
+        ),
+        (
+            "of these 100 MB, it gets",
+            "kept",
+            "MB",
+            Target::TimesPeerAtLeast(1.0),
+        ),
     ]
     .map(|(what, name, unit, target)| {
         let measure = |kernel: &str| {
             let (home, python) = home.as_ref().map_err(|why| (*why).to_owned())?;
             measured(home, python, name, kernel)
         };
+        let runs = match name {
+            "deaf" | "slow" | "kept" => LONG_RUNS,
+            _ => RUNS,
+        };
         let [ours, peer] = in_turn(
-            RUNS,
+            runs,
             [&mut || measure("ipycodex"), &mut || measure("python3")],
         );
         Row {
@@ -78,7 +110,7 @@ fn installed(python: &Path) -> Home {
 fn measured(home: &Home, python: &Path, what: &str, kernel: &str) -> Result<f64, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/kernel.py");
     let words = [script.as_os_str(), what.as_ref(), kernel.as_ref()];
-    let ran = finish(home.foreign(python, &words), b"");
+    let ran = finish_within(home.foreign(python, &words), b"", PATIENCE);
     let figure = ran.stdout.trim().parse();
     figure.map_err(|_| format!("{kernel} gave no figure: {}", ran.stderr))
 }

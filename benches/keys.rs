@@ -24,7 +24,7 @@ const MOST: f64 = 4.0;
 const SENT: f64 = 400.0;
 
 /// Where is the cursor; what are you; what is your background.
-const QUESTIONS: [&[u8]; 3] = [b"\x1b[6n", b"\x1b[c", b"\x1b]11;?"];
+pub(crate) const QUESTIONS: [&[u8]; 3] = [b"\x1b[6n", b"\x1b[c", b"\x1b]11;?"];
 
 const SIZE: (u16, u16) = (100, 40);
 
@@ -191,7 +191,7 @@ impl Typist {
 
 /// These letters stand before the cursor; where the row has wrapped, the last of them, behind whatever an editor puts
 /// in front of a row that goes on (`ipython` does), or in the row above.
-fn echoed(screen: &vt100::Screen, letters: &str) -> bool {
+pub(crate) fn echoed(screen: &vt100::Screen, letters: &str) -> bool {
     let here = before_cursor(screen);
     let word = here.rsplit([' ', ':']).next().unwrap_or_default();
     if !word.is_empty() {

@@ -37,6 +37,7 @@ mod round_trip;
 mod saving;
 mod sessions;
 mod shell;
+mod slow_line;
 mod start;
 mod steps;
 mod streaming;
@@ -50,7 +51,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 19] = [
+const BENCHES: [Bench; 20] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -67,6 +68,7 @@ const BENCHES: [Bench; 19] = [
     ("save", saving::rows),
     ("notebook", notebook::rows),
     ("keys", keys::rows),
+    ("slow_line", slow_line::rows),
     ("busy", busy::rows),
     ("memory", memory::rows),
     ("sessions", sessions::rows),
@@ -78,6 +80,9 @@ fn main() {
     }
     if std::env::var_os(counts::CHILD).is_some() {
         return counts::repeat();
+    }
+    if std::env::var_os(slow_line::CHILD).is_some() {
+        return slow_line::carry();
     }
     // Cargo adds `--bench`; whatever is no option is a name.
     let names: Vec<String> = std::env::args()

@@ -5,6 +5,9 @@ round_trip  ms from an execute_request of `1+1` to its reply and the state idle,
 interrupt   ms from an interrupt_request to the reply of the cell it stops, median of 10
 printed     MB/s of 50 MB that a cell prints in lines of 1 kB
 memory      MB that it and its children hold after ten cells
+deaf        MB that it and its children held at most, while 500 MB were printed and none of it was read
+slow        the same, while 100 MB were printed and read at 10 MB/s
+kept        MB of 100 that were printed and reached that reader
 """
 
 import contextlib
@@ -17,6 +20,9 @@ import time
 from jupyter_client.manager import KernelManager
 
 LIMIT = 60
+
+# In MB.
+PRINTS = "import sys\nfor _ in range({} * 1000): sys.stdout.write('x' * 999 + chr(10))"
 
 
 def ran(client, code):
@@ -93,6 +99,39 @@ def memory(client, manager):
     return sum(held(process) for process in family(manager.provisioner.process.pid)) / 1024
 
 
+def deaf(client, manager):
+    request = client.execute(PRINTS.format(500))
+    while client.get_shell_msg(timeout=10 * LIMIT)["parent_header"].get("msg_id") != request:
+        pass
+    return peak(manager)
+
+
+def slow(client, manager):
+    read_slowly(client)
+    return peak(manager)
+
+
+def kept(client, _):
+    return read_slowly(client) / 1e6
+
+
+def read_slowly(client):
+    """The characters that came before the cell was over, and nothing more was on its way."""
+    client.execute(PRINTS.format(100))
+    came = 0
+    with contextlib.suppress(queue.Empty):
+        while True:
+            message = client.get_iopub_msg(timeout=3)
+            characters = len(message["content"].get("text", ""))
+            came += characters
+            time.sleep(characters / 10e6)
+    return came
+
+
+def peak(manager):
+    return sum(highest(process) for process in family(manager.provisioner.process.pid)) / 1024
+
+
 def family(process):
     children = []
     # A child is listed with the thread that started it.
@@ -106,6 +145,12 @@ def held(process):
     """What would be free without it, in kB."""
     with open(f"/proc/{process}/smaps_rollup") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+
+
+def highest(process):
+    """The most it ever held, in kB; what it shares is counted for each."""
+    with open(f"/proc/{process}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
 
 
 what, name = sys.argv[1:]
