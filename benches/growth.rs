@@ -7,11 +7,13 @@
 //! Invariant: a path whose exponent is over [`STEEPEST`] is named as such, and the run fails.
 
 use std::fmt::Write as _;
+use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
 
 use ipycodex::input::{Mode, classify};
 use ipycodex::runtime::{RuntimeReply, RuntimeRequest};
 use ipycodex::session::write_file;
+use serde_json::{Map, Value, json};
 
 use crate::completion;
 use crate::dialog::{begin, fill, wait};
@@ -33,7 +35,7 @@ const LEAST: f64 = 1.0;
 /// What grows and its unit, the sizes, and the time in ms at one of them.
 type GrowingPath = (&'static str, [usize; 3], fn(usize) -> Result<f64, String>);
 
-const PATHS: [GrowingPath; 21] = [
+const PATHS: [GrowingPath; 24] = [
     ("answer of one paragraph, KB", [10, 100, 1_000], |size| {
         answer("", "lorem **ipsum** dolor sit amet ", "", size)
     }),
@@ -187,17 +189,47 @@ const PATHS: [GrowingPath; 21] = [
             let home = Home::new();
             let mut ours = live(&home)?;
             ours.run(&format!("column = list(range({rows}))"))?;
-            let code = "column".to_owned();
-            let look = RuntimeRequest::Snapshot {
-                code,
-                unprotected: true,
-            };
-            match ours.ask(look)? {
-                (elapsed, RuntimeReply::Snapshot(_)) => Ok(elapsed),
-                (_, answer) => Err(format!("a look gave {answer:?}")),
-            }
+            look(&mut ours, "column")
         },
     ),
+    (
+        "rows of a DataFrame, looked at",
+        [100_000, 1_000_000, 10_000_000],
+        |rows| {
+            let python = peers::schemas().ok_or("there is no pandas")?;
+            let mut ours = Ours::start(&Home::new(), &python, true)?;
+            ours.run(&format!(
+                "import numpy, pandas; n = numpy.arange({rows}); frame = pandas.DataFrame({{'n': n, 'half': n / 2}})"
+            ))?;
+            look(&mut ours, "frame")
+        },
+    ),
+    ("functions offered as tools", [10, 100, 1_000], |tools| {
+        let cell = format!(
+            "for n in range({tools}): exec(f'def tool_{{n}}(at: int, to: str) -> str: \"Does {{n}}.\"')"
+        );
+        let names: String = (0..tools).map(|n| format!(" &`tool_{n}`")).collect();
+        demo(&Home::new(), &format!("{cell}\n\n.hello{names}\n"))
+    }),
+    ("MCP servers of an agent", [10, 100, 1_000], |servers| {
+        let home = Home::new();
+        let server = |n| {
+            (
+                format!("server-{n}"),
+                json!(format!("command-{n} --word {n}")),
+            )
+        };
+        let servers: Map<String, Value> = (0..servers).map(server).collect();
+        home.write_config("config.json", json!({"mcp_servers": servers}).to_string());
+        let socket = home.path().join("s");
+        let _passed = UnixDatagram::bind(&socket).map_err(|error| error.to_string())?;
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/fake_acp.py");
+        let python = peers::plain_python();
+        let words = [python.to_str(), Some(script), socket.to_str()]
+            .map(|word| word.expect("our paths are UTF-8"));
+        let agent = shlex::try_join(words).map_err(|error| error.to_string())?;
+        timed(&home, &["--agent", &format!("acp:{agent}")], ".hello\n")
+    }),
 ];
 
 /// Prints the table; the exit code.
@@ -292,6 +324,19 @@ fn script(text: &str) -> Result<f64, String> {
     let home = Home::new();
     let file = home.write("cell.py", text);
     timed(&home, &["run", &file.display().to_string()], "")
+}
+
+/// What a look at this takes.
+fn look(ours: &mut Ours, code: &str) -> Result<f64, String> {
+    let code = code.to_owned();
+    let look = RuntimeRequest::Snapshot {
+        code,
+        unprotected: true,
+    };
+    match ours.ask(look)? {
+        (elapsed, RuntimeReply::Snapshot(_)) => Ok(elapsed),
+        (_, answer) => Err(format!("a look gave {answer:?}")),
+    }
 }
 
 fn recorded(cells: usize, saves: bool) -> Result<f64, String> {
