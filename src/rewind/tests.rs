@@ -596,3 +596,150 @@ fn contents_go_with_their_history() {
 fn states_say_what_they_lack() {
     assert_eq!(FileState::Absent.why_lost(), None);
 }
+
+fn git(folder: &Path, words: &[&str]) {
+    let ran = std::process::Command::new("git")
+        .args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "protocol.file.allow=always",
+        ])
+        .args(words)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(
+        ran.status.success(),
+        "{words:?}: {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}
+
+/// Files of repositories inside of the directory are kept like others; what git itself holds is not.
+#[test]
+fn nested_repositories_and_submodules_are_kept_like_other_directories() {
+    let other = tempfile::tempdir().unwrap();
+    fs::write(other.path().join("sub.txt"), "one\n").unwrap();
+    for words in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "a"]] {
+        git(other.path(), words);
+    }
+    let project = Project::new(|root| {
+        git(root, &["init", "-q"]);
+        git(
+            root,
+            &[
+                "submodule",
+                "--quiet",
+                "add",
+                other.path().to_str().unwrap(),
+                "sub",
+            ],
+        );
+        fs::create_dir(root.join("nested")).unwrap();
+        git(&root.join("nested"), &["init", "-q"]);
+        fs::write(root.join("nested/n.txt"), "one\n").unwrap();
+        fs::write(root.join("nested/.gitignore"), "*.log\n").unwrap();
+    });
+    project.step(1, |root| {
+        fs::write(root.join("sub/sub.txt"), "two\n").unwrap();
+        fs::write(root.join("nested/n.txt"), "two\n").unwrap();
+        fs::write(root.join("nested/a.log"), "log\n").unwrap();
+        git(&root.join("nested"), &["add", "."]);
+        git(&root.join("nested"), &["commit", "-qm", "of the step"]);
+    });
+    let plan = project.back(1);
+    let read = |name: &str| fs::read_to_string(project.path(name)).unwrap();
+    assert_eq!(
+        (read("sub/sub.txt"), read("nested/n.txt")),
+        ("one\n".into(), "one\n".into())
+    );
+    assert_eq!(
+        read("nested/a.log"),
+        "log\n",
+        "what `.gitignore` names stays"
+    );
+    assert_eq!(plan.kept, []);
+    git(&project.path("nested"), &["log", "-1"]);
+}
+
+/// A checkout between two steps is the work of others: what it wrote stays, and what a later step did to it goes back.
+#[test]
+fn a_checkout_between_two_steps_stays() {
+    let project = Project::new(|root| {
+        fs::write(root.join("a.txt"), "main\n").unwrap();
+        for words in [
+            &["init", "-q", "-b", "main"][..],
+            &["add", "."],
+            &["commit", "-qm", "a"],
+            &["checkout", "-q", "-b", "side"],
+        ] {
+            git(root, words);
+        }
+        fs::write(root.join("a.txt"), "side\n").unwrap();
+        fs::write(root.join("b.txt"), "side\n").unwrap();
+        git(root, &["add", "."]);
+        git(root, &["commit", "-qm", "b"]);
+    });
+    project.step(1, |root| fs::write(root.join("c.txt"), "step 1\n").unwrap());
+    git(project.root.path(), &["checkout", "-q", "main"]);
+    let between = held_files(project.root.path());
+    project.step(2, |root| {
+        fs::write(root.join("a.txt"), "step 2\n").unwrap();
+        fs::write(root.join("c.txt"), "step 2\n").unwrap();
+    });
+    assert_eq!(project.back(2).kept, []);
+    assert_eq!(held_files(project.root.path()), between);
+    project.back(1);
+    let read = |name: &str| fs::read_to_string(project.path(name)).ok();
+    assert_eq!(
+        (read("a.txt"), read("b.txt"), read("c.txt")),
+        (Some("main\n".into()), None, None)
+    );
+}
+
+fn held_files(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut all = held(root);
+    all.retain(|path, _| !path.starts_with(".git"));
+    all
+}
+
+/// What the shell beside this one writes is the work of others, whatever it is for that one.
+#[test]
+fn two_shells_in_one_directory_do_not_take_back_each_others_work() {
+    let project = Project::new(|root| {
+        fs::write(root.join("a"), "0").unwrap();
+        fs::write(root.join("b"), "0").unwrap();
+    });
+    let other = start(project.root.path(), project.stores.path());
+    project.step(1, |root| fs::write(root.join("a"), "of one").unwrap());
+    other.begin(cell(1));
+    fs::write(project.path("b"), "of the other").unwrap();
+    other.end(cell(1));
+    project.step(2, |root| fs::write(root.join("new"), "of one").unwrap());
+    project.back(1);
+    let read = |name: &str| fs::read_to_string(project.path(name)).ok();
+    assert_eq!(
+        (read("a"), read("b"), read("new")),
+        (Some("0".into()), Some("of the other".into()), None)
+    );
+    let plan = other.plan(|sets| sets.iter().filter(|set| is_after(set, 1)).collect());
+    other.restore(&plan.restores, rewind(1)).unwrap();
+    assert_eq!((read("a"), read("b")), (Some("0".into()), Some("0".into())));
+}
+
+/// Where there is no room, contents are not kept, and that is known; what is no longer needed makes room.
+#[test]
+fn contents_that_find_no_room_are_named() {
+    let stores = tempfile::tempdir().unwrap();
+    let mut store = crate::store::Store::new(stores.path().to_owned(), 1000);
+    store.open().unwrap();
+    assert!(store.put(&[1; 600]).is_ok());
+    assert_eq!(store.put(&[2; 600]), Err(crate::Unstored::StoreFull));
+    store.retain(&std::collections::HashSet::new());
+    let digest = store.put(&[2; 600]).unwrap();
+    assert_eq!(store.get(digest).unwrap(), [2; 600]);
+}
