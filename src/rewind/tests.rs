@@ -9,7 +9,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use crate::properties;
-use crate::{ChangeSet, FileHistory, FileState, Owner, RewindPlan, StepKind};
+use crate::{ChangeSet, FileHistory, Owner, RewindPlan, StepKind};
 
 struct Project {
     root: tempfile::TempDir,
@@ -590,11 +590,6 @@ fn contents_go_with_their_history() {
         assert!(std::time::Instant::now() < until);
         std::thread::yield_now();
     }
-}
-
-#[test]
-fn states_say_what_they_lack() {
-    assert_eq!(FileState::Absent.why_lost(), None);
 }
 
 fn git(folder: &Path, words: &[&str]) {
