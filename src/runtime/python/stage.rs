@@ -69,6 +69,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/magic_run.py",
     "_ipycodex_runner/magic_stored.py",
     "_ipycodex_runner/magics.py",
+    "_ipycodex_runner/merge.py",
     "_ipycodex_runner/mime.py",
     "_ipycodex_runner/outputs.py",
     "_ipycodex_runner/pandas_display.py",
@@ -101,6 +102,8 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/trial.py",
     "_ipycodex_runner/truncate.py",
     "_ipycodex_runner/user_expressions.py",
+    "_ipycodex_runner/value_digest.py",
+    "_ipycodex_runner/value_pickle.py",
     "_ipycodex_runner/watchdog.py",
     "_ipycodex_runner/wire.py",
 ];

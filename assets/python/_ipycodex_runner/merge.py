@@ -1,0 +1,231 @@
+"""Names that a branch of the interpreter takes back to the prompt.
+
+In: digests of the names in the common state, the branch and the prompt (`value_digest`); names to carry. Out: what
+becomes of each name; a file with values, written in the branch and read at the prompt. Invariants: the plan depends on
+the digests only; carried values that share an object share it afterwards, also with what neither side has touched; a
+value that cannot go does not keep others; the prompt's namespace changes as a whole or not at all; since unpickling
+runs code, only a file that nobody but the user could have written is read. Absent on purpose: processes, and who
+chooses between two values of one name.
+
+The file: HEAD; one pickle per name, which share a memo; the buffers of arrays; the index, JSON; its length, 8 bytes
+little-endian.
+"""
+
+import os
+import pickle
+
+from . import saved_variables, stdlib, watchdog
+from .value_digest import NESTED, SLOW, Patience, digest_names, get_at, walk  # noqa: F401
+from .value_pickle import NotCarriable, ValuePickler, find_namespaces, first_line
+
+HEAD = b"ipycodex merge 1\n"
+ALIGNED = 64  # bytes
+PLAIN = (tuple, frozenset)
+
+
+class MergeError(Exception):
+    """A value could not be read; the namespace is unchanged."""
+
+    def __init__(self, name, why):
+        Exception.__init__(self, "`%s` cannot be carried: %s" % (name, why) if name else why)
+        self.name = name
+
+
+def plan(base, theirs, ours):
+    """One row for each name that the branch has changed and the prompt has not changed to the same: `outcome` is
+    `carried`, `conflict` or `refused` (with `why`), `branch` and `prompt` say what each did (None: nothing); `was`,
+    `now` and `mine` describe the values."""
+    shared = set(find_shared(base, theirs, ours))
+    reached = {base[name]["id"] for name in shared}
+    rows = []
+    for name in sorted(set(base) | set(theirs)):
+        was, now, mine = base.get(name), theirs.get(name), ours.get(name)
+        branch, prompt = compare(was, now), compare(was, mine)
+        if branch is None and not (now and now.get("slow")):
+            continue
+        if prompt is not None and has_same_value(now, mine):
+            continue
+        row = {"name": name, "branch": branch, "prompt": prompt}
+        row.update((key, it["what"]) for key, it in (("was", was), ("now", now), ("mine", mine)) if it is not None)
+        refused = () if now is None else [why for at, why in now.get("refused", {}).items() if at not in reached]
+        if refused:
+            row.update(outcome="refused", why=min(refused))
+        else:
+            row["outcome"] = "carried" if prompt is None else "conflict"
+        rows.append(row)
+    return rows
+
+
+def find_shared(base, theirs, ours):
+    """The names that neither side has changed, sorted."""
+    return [name for name in sorted(base) if compare(base[name], theirs.get(name)) is None
+            and compare(base[name], ours.get(name)) is None]  # fmt: skip
+
+
+def compare(before, after):
+    """What became of a name: added, changed, deleted, or None."""
+    if before is None:
+        return None if after is None else "added"
+    if after is None:
+        return "deleted"
+    same = before["digest"] == after["digest"] and before["identity"] == after["identity"]
+    return None if same else "changed"
+
+
+def has_same_value(one, other):
+    """True for two that are gone, or equal without doubt."""
+    if one is None or other is None:
+        return one is other
+    return one["digest"] == other["digest"] and not one.get("refused")
+
+
+class CountedFile:
+    """A file that says how much was written, and whether writing failed."""
+
+    def __init__(self, file):
+        self.file, self.position, self.failed = file, 0, None
+
+    def write(self, data):
+        try:
+            self.file.write(data)
+        except OSError as error:
+            self.failed = error
+            raise
+        self.position += memoryview(data).nbytes
+
+
+class CarryPickler(ValuePickler):
+    """Writes values; what both processes have goes as its place. `known`: {address: place}."""
+
+    def __init__(self, file, ns, namespaces, known):
+        self.known, self.buffers = known, []
+        ValuePickler.__init__(self, file, ns, namespaces, self.buffers.append)
+
+    def persistent_id(self, value):
+        return self.known.get(id(value))
+
+
+def pack(engine, names, shared, path):
+    """Writes the values of `names` to a new file. Returns the names in it, {name: why} of the others, and its bytes.
+    Raises OSError; there is no file then."""
+    namespaces = find_namespaces(engine.ns)
+    known = dict(namespaces)
+    roots = [(name, engine.ns[name]) for name in shared if name in engine.ns]
+    for place, value in walk(roots):
+        if type(value) not in PLAIN or value:
+            known.setdefault(id(value), ("at", place))
+    names, refused = sorted(name for name in names if name in engine.ns), {}
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with open(fd, "wb") as file:
+            while True:
+                failed = write_values(engine, names, namespaces, known, file)
+                if failed is None:
+                    break
+                name, why = failed
+                names.remove(name)
+                refused[name] = why
+                file.seek(0)
+                file.truncate()
+            return {"names": names, "refused": refused, "bytes": file.tell()}
+    except BaseException:
+        os.unlink(path)
+        raise
+
+
+def write_values(engine, names, namespaces, known, file):
+    """Writes the whole file, or returns the name that cannot go, and why."""
+    counted = CountedFile(file)
+    counted.write(HEAD)
+    pickler = CarryPickler(counted, engine.ns, namespaces, known)
+    for name in names:
+        try:
+            watchdog.run_within(Patience(counted), pickler.dump, engine.ns[name])
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if counted.failed is not None:
+                raise counted.failed from None
+            return name, reason(error)
+    buffers = []
+    for buffer in pickler.buffers:
+        counted.write(bytes(-counted.position % ALIGNED))
+        with buffer.raw() as data:
+            buffers.append([counted.position, data.nbytes, data.readonly])
+            counted.write(data)
+    index = saved_variables.to_json({"names": names, "buffers": buffers})
+    counted.write(index + len(index).to_bytes(8, "little"))
+    return None
+
+
+def reason(error):
+    if isinstance(error, NotCarriable):
+        return str(error)
+    if isinstance(error, RecursionError):
+        return NESTED
+    return SLOW if isinstance(error, watchdog.TookTooLong) else first_line(error)
+
+
+class CarryUnpickler(pickle.Unpickler):
+    def __init__(self, file, ns, buffers):
+        pickle.Unpickler.__init__(self, file, buffers=buffers)
+        self.ns, self.places = ns, {}
+
+    def persistent_load(self, pid):
+        kind, where = pid
+        if kind == "at":
+            return get_at(where, self.ns, self.places)
+        if where is None:
+            return self.ns
+        return load_namespace(where)
+
+
+def load_namespace(name):
+    import importlib
+
+    return vars(importlib.import_module(name))
+
+
+def unpickle(unpickler):
+    return unpickler.load()
+
+
+stdlib.for_users.update((unpickle.__code__, load_namespace.__code__))
+
+
+def unpack(engine, path, renames=None, deleted=()):
+    """Reads all values of the file, then sets them, each under its name or what `renames` has for it, and deletes these
+    names. Returns the names that were set. Raises MergeError."""
+    values = {} if path is None else read_values(engine, path)
+    values = {(renames or {}).get(name, name): value for name, value in values.items()}
+    engine.set_names(values)
+    for name in deleted:
+        if name not in values:
+            engine.ns.pop(name, None)
+    return sorted(values)
+
+
+def read_values(engine, path):
+    name = None
+    try:
+        file = saved_variables.open_private(path, "the carried values")
+        with file:
+            index = saved_variables.read_json(file, path, HEAD)
+            buffers = [read_buffer(file, *each) for each in index["buffers"]]
+            file.seek(len(HEAD))
+            unpickler, values = CarryUnpickler(file, engine.ns, buffers), {}
+            for name in index["names"]:
+                values[name] = unpickle(unpickler)
+            return values
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise MergeError(name, first_line(error)) from error
+
+
+def read_buffer(file, at, size, readonly):
+    data = bytearray(size)
+    file.seek(at)
+    if file.readinto(data) != size:
+        raise ValueError("the file is damaged")
+    return memoryview(data).toreadonly() if readonly else data
