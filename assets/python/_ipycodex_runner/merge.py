@@ -15,7 +15,7 @@ import os
 import pickle
 
 from . import saved_variables, stdlib, watchdog
-from .value_digest import NESTED, SLOW, Patience, digest_names, get_at, walk  # noqa: F401
+from .value_digest import NESTED, SLOW, Patience, can_change, digest_names, get_at, is_same, walk  # noqa: F401
 from .value_pickle import NotCarriable, ValuePickler, find_namespaces, first_line
 
 HEAD = b"ipycodex merge 1\n"
@@ -35,8 +35,7 @@ def plan(base, theirs, ours):
     """One row for each name that the branch has changed and the prompt has not changed to the same: `outcome` is
     `carried`, `conflict` or `refused` (with `why`), `branch` and `prompt` say what each did (None: nothing); `was`,
     `now` and `mine` describe the values."""
-    shared = set(find_shared(base, theirs, ours))
-    reached = {base[name]["id"] for name in shared}
+    reached = {base[name]["id"] for name in find_shared(base, theirs, ours)}
     rows = []
     for name in sorted(set(base) | set(theirs)):
         was, now, mine = base.get(name), theirs.get(name), ours.get(name)
@@ -57,9 +56,17 @@ def plan(base, theirs, ours):
 
 
 def find_shared(base, theirs, ours):
-    """The names that neither side has changed, sorted."""
-    return [name for name in sorted(base) if compare(base[name], theirs.get(name)) is None
-            and compare(base[name], ours.get(name)) is None]  # fmt: skip
+    """{name: (path in the branch, path at the prompt)} of the values in `base` that neither side has changed."""
+    there, here = find_kept(base, theirs), find_kept(base, ours)
+    return {name: (there[name], here[name]) for name in sorted(base) if name in there and name in here}
+
+
+def find_kept(base, table):
+    kept = {}
+    for row in table.values():
+        kept.update(row.get("holds", {}))
+    kept.update((name, [name]) for name in base if is_same(base[name], table.get(name)))
+    return kept
 
 
 def compare(before, after):
@@ -68,8 +75,7 @@ def compare(before, after):
         return None if after is None else "added"
     if after is None:
         return "deleted"
-    same = before["digest"] == after["digest"] and before["identity"] == after["identity"]
-    return None if same else "changed"
+    return None if is_same(before, after) else "changed"
 
 
 def has_same_value(one, other):
@@ -95,52 +101,62 @@ class CountedFile:
 
 
 class CarryPickler(ValuePickler):
-    """Writes values; what both processes have goes as its place. `known`: {address: place}."""
+    """Writes values; what both processes have goes as its place. `known`: {address: place}; `old`: {address: name}."""
 
-    def __init__(self, file, ns, namespaces, known):
-        self.known, self.buffers = known, []
+    def __init__(self, file, ns, namespaces, known, old):
+        self.file, self.known, self.old, self.buffers = file, known, old, []
+        self.name, self.found = None, {}
         ValuePickler.__init__(self, file, ns, namespaces, self.buffers.append)
 
     def persistent_id(self, value):
-        return self.known.get(id(value))
+        address = id(value)
+        if address in self.old:
+            self.found.setdefault(self.name, set()).add(self.old[address])
+        return self.known.get(address)
+
+    def get_outdated(self):
+        return {name: sorted(found) for name, found in self.found.items()}
 
 
-def pack(engine, names, shared, path):
-    """Writes the values of `names` to a new file. Returns the names in it, {name: why} of the others, and its bytes.
-    Raises OSError; there is no file then."""
+def pack(engine, names, shared, path, outdated=()):
+    """Writes the values of `names` to a new file; `shared` as of `find_shared`. Returns the `names` in it, why others are `refused`, of each name the
+    `outdated` ones whose values it holds, which only the prompt has changed, and its `bytes`. Raises OSError; there is
+    no file then."""
     namespaces = find_namespaces(engine.ns)
     known = dict(namespaces)
-    roots = [(name, engine.ns[name]) for name in shared if name in engine.ns]
-    for place, value in walk(roots):
+    for place, value in walk([(name, get_at(there, engine.ns, {})) for name, (there, _here) in shared.items()]):
         if type(value) not in PLAIN or value:
-            known.setdefault(id(value), ("at", place))
-    names, refused = sorted(name for name in names if name in engine.ns), {}
+            known.setdefault(id(value), ("at", tuple(shared[place[0]][1]) + place[1:]))
+    old = {id(value): name for name in outdated if name in engine.ns for _path, value in walk([(name, engine.ns[name])])
+           if can_change(type(value)) and id(value) not in known}  # fmt: skip
+    refused = {name: "it is not defined in the branch" for name in names if name not in engine.ns}
+    names = sorted(name for name in names if name in engine.ns)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with open(fd, "wb") as file:
             while True:
-                failed = write_values(engine, names, namespaces, known, file)
+                pickler = CarryPickler(CountedFile(file), engine.ns, namespaces, known, old)
+                failed = write_values(pickler, names)
                 if failed is None:
                     break
-                name, why = failed
-                names.remove(name)
-                refused[name] = why
+                names.remove(failed[0])
+                refused[failed[0]] = failed[1]
                 file.seek(0)
                 file.truncate()
-            return {"names": names, "refused": refused, "bytes": file.tell()}
+            return {"names": names, "refused": refused, "outdated": pickler.get_outdated(), "bytes": file.tell()}
     except BaseException:
         os.unlink(path)
         raise
 
 
-def write_values(engine, names, namespaces, known, file):
+def write_values(pickler, names):
     """Writes the whole file, or returns the name that cannot go, and why."""
-    counted = CountedFile(file)
+    counted = pickler.file
     counted.write(HEAD)
-    pickler = CarryPickler(counted, engine.ns, namespaces, known)
     for name in names:
         try:
-            watchdog.run_within(Patience(counted), pickler.dump, engine.ns[name])
+            pickler.name = name
+            watchdog.run_within(Patience(counted), pickler.dump, pickler.ns[name])
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from time import monotonic
 
-from . import saved_variables, trial, value_pickle, watchdog
+from . import saved_variables, stdlib, trial, value_pickle, watchdog
 
 EACH = 5.0  # seconds in which a value's code must bring something
 LONGEST = 300.0  # seconds for one value, its arrays not counted
@@ -77,6 +77,14 @@ class DigestPickler(value_pickle.ValuePickler):
             return self.digest_set(value)
         return None
 
+    def reducer_override(self, value):
+        kind = type(value)
+        if str(kind.__module__).partition(".")[0] != "pandas":
+            return value_pickle.ValuePickler.reducer_override(self, value)
+        if kind.__name__ == "DataFrame":
+            return repr, ("DataFrame",), list_columns(value)
+        return drop_cache(value_pickle.ValuePickler.reducer_override(self, value))
+
     def digest_set(self, values):
         """The same for equal sets, whose order depends on how they came to be."""
         if id(values) in self.sets:
@@ -104,16 +112,49 @@ class DigestPickler(value_pickle.ValuePickler):
         return repr, ("code",), parts
 
 
-def digest_names(engine, names=None):
-    """{name: {digest, what, id, identity, refused}} of the user's names, or of these; `refused` is there where a part
-    cannot be carried, `slow` where the digest is of the address only."""
+def list_columns(table):
+    """What a DataFrame holds, however its columns are put together in memory, which reading changes."""
+    columns = [table.iloc[:, number]._values for number in range(table.shape[1])]
+    return table.columns, table.index, columns, table.attrs, table.flags.allows_duplicate_labels
+
+
+def drop_cache(reduced):
+    """Of an array of pandas', without what reading has put beside the values."""
+    if type(reduced) is not tuple or len(reduced) < 3 or type(reduced[2]) is not tuple:
+        return reduced
+    state = tuple(part for part in reduced[2] if type(part) is not dict or list(part) != ["_cache"])
+    return reduced[:2] + (state,) + reduced[3:]
+
+
+def digest_names(engine, names=None, base=None):
+    """{name: {what, id, digest, identity}} of the user's names, or of these. `refused`, {address: why}, is there where a
+    part cannot be carried; `slow` where the digest is of the address only; `holds`, {name of `base`: path}, where the
+    name holds what another had in the table `base`, unchanged."""
     ns = engine.ns
     namespaces = value_pickle.find_namespaces(ns)
-    wanted = saved_variables.user_names(engine) if names is None else names
-    return {name: digest_value(name, ns[name], ns, namespaces) for name in sorted(wanted) if name in ns}
+    wanted = sorted(saved_variables.user_names(engine) if names is None else names)
+    rows = {name: digest_value(ns[name], ns, namespaces) for name in wanted if name in ns}
+    if base is not None:
+        find_held(rows, base, ns, namespaces)
+    return rows
 
 
-def digest_value(name, value, ns, namespaces):
+def find_held(rows, base, ns, namespaces):
+    """Where the objects are now whose names have changed."""
+    moved = {row["id"]: name for name, row in base.items() if row["id"] and not is_same(row, rows.get(name))}
+    for path, value in walk([(name, ns[name]) for name in rows] if moved else ()):
+        name = moved.get(str(id(value)))
+        if name is not None:
+            row = rows[path[0]] if len(path) == 1 else digest_value(value, ns, namespaces)
+            if is_same(base[name], row):
+                rows[path[0]].setdefault("holds", {})[name] = list(path)
+
+
+def is_same(one, other):
+    return other is not None and one["digest"] == other["digest"] and one["identity"] == other["identity"]
+
+
+def digest_value(value, ns, namespaces):
     sink, refused = HashSink(), {}
     row = {"what": trial.describe_value(value), "id": None if type(value) in ATOMS else str(id(value))}
     try:
@@ -132,13 +173,13 @@ def digest_value(name, value, ns, namespaces):
             refused[str(id(value))] = value_pickle.describe_refusal(type(value), error)
     if refused:
         row["refused"] = refused
-    row["identity"] = find_identity(name, value)
+    row["identity"] = find_identity(value)
     return row
 
 
-def find_identity(name, value):
+def find_identity(value):
     """Of all objects that can change within the value, in their order; None: there are none."""
-    found = [id(each) for _path, each in walk([(name, value)]) if can_change(type(each))]
+    found = [id(each) for _path, each in walk([(None, value)]) if can_change(type(each))]
     return blake2b(repr(found).encode(), digest_size=SIZE).hexdigest() if found else None
 
 
@@ -147,7 +188,7 @@ def can_change(kind):
 
 
 def walk(roots):
-    """(path, object) of all that containers and instances hold, outermost first, each once; the path begins with a
+    """(path, value) of all that containers and instances hold, outermost first, each once; the path begins with a
     name, and `get_parts` has its steps."""
     seen, queue = set(), deque(((name,), value) for name, value in roots if type(value) not in ATOMS)
     while queue and len(seen) < MOST_OBJECTS:
@@ -160,10 +201,11 @@ def walk(roots):
 
 
 def get_parts(value):
-    """(step, part) of what a value holds: by position, by attribute, and, for None, its class when that is a cell's."""
+    """(step, part) of what a value holds: by position; where its class is the user's, by attribute, and, for None, that
+    class. What libraries keep in their objects may be caches, which reading changes."""
     kind = type(value)
     if issubclass(kind, type):
-        if is_of_cell(value):
+        if is_users(value):
             for name, part in list(vars(value).items()):
                 if name not in value_pickle.CLASS_ATTRIBUTES:
                     yield name, part
@@ -172,22 +214,27 @@ def get_parts(value):
         if issubclass(kind, base):
             items = dict.values(value) if base is dict else base.__iter__(value)
             yield from enumerate(islice(items, MOST_PARTS))
-    try:
-        attributes = object.__getattribute__(value, "__dict__")
-    except Exception:
-        attributes = None
-    if type(attributes) is dict and kind is not types.FunctionType:
+    if is_users(kind):
+        try:
+            attributes = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            attributes = {}
         yield from list(attributes.items())
-    if is_of_cell(kind):
         yield None, kind
 
 
-def is_of_cell(kind):
-    return kind.__dict__.get("__module__") == "__main__"
+def is_users(kind):
+    """True for a class that was defined in a cell or in a file of the user's."""
+    module = vars(kind).get("__module__")
+    if module == "__main__" or kind is types.SimpleNamespace:
+        return True
+    file = getattr(sys.modules.get(module) if type(module) is str else None, "__file__", None)
+    return type(file) is str and not file.startswith(stdlib.INSTALLED)
 
 
 def get_at(path, roots, cache):
-    """The object at a path of `walk`; `cache` is a dictionary for all calls. Raises LookupError."""
+    """The value at a path of `walk`; `cache` is a dictionary for all calls. Raises LookupError."""
+    path = tuple(path)
     found = roots[path[0]]
     for end in range(1, len(path)):
         parts = cache.get(path[:end])

@@ -19,10 +19,11 @@ CLASS_ATTRIBUTES = (  # of Python's own making, some of them when they are first
     "_abc_impl",
 )  # fmt: skip
 FUNCTION_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__qualname__", "__module__", "__doc__", "__annotations__")
+METHODS = (types.FunctionType, property, classmethod, staticmethod)
+ENUM_ATTRIBUTES = ("__doc__", "__module__", "__annotations__")
 MEMBER_ATTRIBUTES = ("_value_", "_name_", "__objclass__", "_sort_order_")  # of an enum's member: Python sets them
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 REASONS = {  # type -> why it cannot be carried
-    "generator": "a generator cannot be carried: it is in the middle of its code",
     "coroutine": "a coroutine cannot be carried: it is in the middle of its code",
     "async_generator": "a generator cannot be carried: it is in the middle of its code",
     "frame": "a frame cannot be carried: it belongs to code that runs",
@@ -47,7 +48,7 @@ class ValuePickler(pickle.Pickler):
 
     def __init__(self, file, ns, namespaces, buffer_callback):
         pickle.Pickler.__init__(self, file, 5, buffer_callback=buffer_callback)
-        self.ns, self.namespaces = ns, namespaces
+        self.ns, self.namespaces, self.reasons = ns, namespaces, {}
 
     def refuse(self, value, why, state=None):
         """What stands for a value that cannot go and has this state; here: nothing."""
@@ -67,9 +68,10 @@ class ValuePickler(pickle.Pickler):
             return named(self, value)
         if kind in copyreg.dispatch_table:
             return NotImplemented
-        why = find_reason(kind)
-        if why is not None:
-            return self.refuse(value, why)
+        if kind not in self.reasons:
+            self.reasons[kind] = find_reason(kind)
+        if self.reasons[kind] is not None:
+            return self.refuse(value, self.reasons[kind])
         try:
             reduced = value.__reduce_ex__(5)
         except Exception as error:
@@ -97,6 +99,11 @@ class ValuePickler(pickle.Pickler):
         if type(name) is not str or sys.modules.get(name) is not module:
             return self.refuse(module, "a module that cannot be imported cannot be carried")
         return load_module, (name,)
+
+    def reduce_generator(self, generator):
+        frame = generator.gi_frame
+        state = None if frame is None else (frame.f_lasti, dict(frame.f_locals))
+        return self.refuse(generator, "a generator cannot be carried: it is in the middle of its code", state)
 
     def reduce_function(self, function):
         if self.find_global(function) is not None:
@@ -139,9 +146,8 @@ class ValuePickler(pickle.Pickler):
 
     def reduce_enum(self, kind, body):
         members = [(name, member._value_) for name, member in kind.__members__.items()]
-        state = {name: value for name, value in body.items()
-                 if name not in CLASS_ATTRIBUTES and name not in kind.__members__ and not name.startswith("_")
-                 or name in ("__doc__", "__module__", "__str__", "__repr__", "__format__", "__annotations__")}  # fmt: skip
+        state = {name: value for name, value in body.items() if name not in kind.__members__
+                 and (not name.startswith("_") or name in ENUM_ATTRIBUTES or type(value) in METHODS)}  # fmt: skip
         state["__qualname__"] = kind.__qualname__
         of_members = {}
         for name, member in kind.__members__.items():
@@ -188,6 +194,7 @@ class ValuePickler(pickle.Pickler):
 REDUCERS = {
     types.FunctionType: ValuePickler.reduce_function,
     types.CellType: ValuePickler.reduce_cell,
+    types.GeneratorType: ValuePickler.reduce_generator,
     types.CodeType: lambda pickler, value: pickler.reduce_code(value),
     types.MethodType: lambda _pickler, value: (make_method, (value.__func__, value.__self__)),
     types.MappingProxyType: lambda _pickler, value: (make_proxy, (dict(value),)),
@@ -231,7 +238,7 @@ def find_reason(kind):
 
 
 def with_article(kind):
-    name = kind.__name__
+    name = "class" if issubclass(kind, type) else kind.__name__
     return ("an " if name[:1] in "aeiouAEIOU" else "a ") + name
 
 
