@@ -15,8 +15,8 @@ import os
 import pickle
 
 from . import saved_variables, stdlib, watchdog
-from .value_digest import NESTED, SLOW, Patience, can_change, digest_names, get_at, is_same, walk  # noqa: F401
-from .value_pickle import NotCarriable, ValuePickler, find_namespaces, first_line
+from .value_digest import NESTED, SLOW, Patience, can_change, digest_names, get_at, get_path, is_same, walk  # noqa: F401
+from .value_pickle import NotCarriable, ValuePickler, describe_refusal, first_line
 
 HEAD = b"ipycodex merge 1\n"
 ALIGNED = 64  # bytes
@@ -101,18 +101,22 @@ class CountedFile:
 
 
 class CarryPickler(ValuePickler):
-    """Writes values; what both processes have goes as its place. `known`: {address: place}; `old`: {address: name}."""
+    """Writes values; what both processes have goes as its path. `known`: {address: place}; `old`: {address: name}."""
 
-    def __init__(self, file, ns, namespaces, known, old):
-        self.file, self.known, self.old, self.buffers = file, known, old, []
+    def __init__(self, file, ns, shared, known, old):
+        self.file, self.shared, self.known, self.old, self.buffers = file, shared, known, old, []
         self.name, self.found = None, {}
-        ValuePickler.__init__(self, file, ns, namespaces, self.buffers.append)
+        ValuePickler.__init__(self, file, ns, self.buffers.append)
 
     def persistent_id(self, value):
         address = id(value)
         if address in self.old:
             self.found.setdefault(self.name, set()).add(self.old[address])
-        return self.known.get(address)
+        place = self.known.get(address)
+        if place is not None:
+            name, *steps = get_path(place)
+            return "at", (*self.shared[name][1], *steps)
+        return self.find_namespace(value) if type(value) is dict else None
 
     def get_outdated(self):
         return {name: sorted(found) for name, found in self.found.items()}
@@ -122,12 +126,11 @@ def pack(engine, names, shared, path, outdated=()):
     """Writes the values of `names` to a new file; `shared` as of `find_shared`. Returns the `names` in it, why others are `refused`, of each name the
     `outdated` ones whose values it holds, which only the prompt has changed, and its `bytes`. Raises OSError; there is
     no file then."""
-    namespaces = find_namespaces(engine.ns)
-    known = dict(namespaces)
+    known = {}
     for place, value in walk([(name, get_at(there, engine.ns, {})) for name, (there, _here) in shared.items()]):
         if type(value) not in PLAIN or value:
-            known.setdefault(id(value), ("at", tuple(shared[place[0]][1]) + place[1:]))
-    old = {id(value): name for name in outdated if name in engine.ns for _path, value in walk([(name, engine.ns[name])])
+            known.setdefault(id(value), place)
+    old = {id(value): name for name in outdated if name in engine.ns for _place, value in walk([(name, engine.ns[name])])
            if can_change(type(value)) and id(value) not in known}  # fmt: skip
     refused = {name: "it is not defined in the branch" for name in names if name not in engine.ns}
     names = sorted(name for name in names if name in engine.ns)
@@ -135,7 +138,7 @@ def pack(engine, names, shared, path, outdated=()):
     try:
         with open(fd, "wb") as file:
             while True:
-                pickler = CarryPickler(CountedFile(file), engine.ns, namespaces, known, old)
+                pickler = CarryPickler(CountedFile(file), engine.ns, shared, known, old)
                 failed = write_values(pickler, names)
                 if failed is None:
                     break
@@ -162,7 +165,7 @@ def write_values(pickler, names):
         except BaseException as error:
             if counted.failed is not None:
                 raise counted.failed from None
-            return name, reason(error)
+            return name, reason(pickler.ns[name], error)
     buffers = []
     for buffer in pickler.buffers:
         counted.write(bytes(-counted.position % ALIGNED))
@@ -174,12 +177,12 @@ def write_values(pickler, names):
     return None
 
 
-def reason(error):
+def reason(value, error):
     if isinstance(error, NotCarriable):
         return str(error)
     if isinstance(error, RecursionError):
         return NESTED
-    return SLOW if isinstance(error, watchdog.TookTooLong) else first_line(error)
+    return SLOW if isinstance(error, watchdog.TookTooLong) else describe_refusal(type(value), error)
 
 
 class CarryUnpickler(pickle.Unpickler):

@@ -60,9 +60,9 @@ class Patience:
 class DigestPickler(value_pickle.ValuePickler):
     """Writes what tells a value from others; `refused`: {address: why} of what cannot go to another process."""
 
-    def __init__(self, sink, ns, namespaces, refused, sets=()):
+    def __init__(self, sink, ns, refused, sets=()):
         self.sink, self.refused, self.sets = sink, refused, sets
-        value_pickle.ValuePickler.__init__(self, sink, ns, namespaces, self.add_buffer)
+        value_pickle.ValuePickler.__init__(self, sink, ns, self.add_buffer)
 
     def add_buffer(self, buffer):
         with buffer.raw() as data:
@@ -72,7 +72,7 @@ class DigestPickler(value_pickle.ValuePickler):
     def persistent_id(self, value):
         kind = type(value)
         if kind is dict:
-            return self.namespaces.get(id(value))
+            return self.find_namespace(value)
         if kind is set or kind is frozenset:
             return self.digest_set(value)
         return None
@@ -97,7 +97,7 @@ class DigestPickler(value_pickle.ValuePickler):
 
     def digest_part(self, value, sets):
         sink = HashSink()
-        DigestPickler(sink, self.ns, self.namespaces, self.refused, sets).dump(value)
+        DigestPickler(sink, self.ns, self.refused, sets).dump(value)
         self.sink.position += 1
         return sink.hash.digest()
 
@@ -131,34 +131,34 @@ def digest_names(engine, names=None, base=None):
     part cannot be carried; `slow` where the digest is of the address only; `holds`, {name of `base`: path}, where the
     name holds what another had in the table `base`, unchanged."""
     ns = engine.ns
-    namespaces = value_pickle.find_namespaces(ns)
     wanted = sorted(saved_variables.user_names(engine) if names is None else names)
-    rows = {name: digest_value(ns[name], ns, namespaces) for name in wanted if name in ns}
+    rows = {name: digest_value(ns[name], ns) for name in wanted if name in ns}
     if base is not None:
-        find_held(rows, base, ns, namespaces)
+        find_held(rows, base, ns)
     return rows
 
 
-def find_held(rows, base, ns, namespaces):
+def find_held(rows, base, ns):
     """Where the objects are now whose names have changed."""
     moved = {row["id"]: name for name, row in base.items() if row["id"] and not is_same(row, rows.get(name))}
-    for path, value in walk([(name, ns[name]) for name in rows] if moved else ()):
+    for place, value in walk([(name, ns[name]) for name in rows] if moved else ()):
         name = moved.get(str(id(value)))
         if name is not None:
-            row = rows[path[0]] if len(path) == 1 else digest_value(value, ns, namespaces)
+            path = get_path(place)
+            row = rows[path[0]] if len(path) == 1 else digest_value(value, ns)
             if is_same(base[name], row):
-                rows[path[0]].setdefault("holds", {})[name] = list(path)
+                rows[path[0]].setdefault("holds", {})[name] = path
 
 
 def is_same(one, other):
     return other is not None and one["digest"] == other["digest"] and one["identity"] == other["identity"]
 
 
-def digest_value(value, ns, namespaces):
+def digest_value(value, ns):
     sink, refused = HashSink(), {}
     row = {"what": trial.describe_value(value), "id": None if type(value) in ATOMS else str(id(value))}
     try:
-        pickler = DigestPickler(sink, ns, namespaces, refused)
+        pickler = DigestPickler(sink, ns, refused)
         watchdog.run_within(Patience(sink), pickler.dump, value)
         row["digest"] = sink.hash.hexdigest()
     except KeyboardInterrupt:
@@ -179,7 +179,7 @@ def digest_value(value, ns, namespaces):
 
 def find_identity(value):
     """Of all objects that can change within the value, in their order; None: there are none."""
-    found = [id(each) for _path, each in walk([(None, value)]) if can_change(type(each))]
+    found = [id(each) for _place, each in walk([(None, value)]) if can_change(type(each))]
     return blake2b(repr(found).encode(), digest_size=SIZE).hexdigest() if found else None
 
 
@@ -188,16 +188,24 @@ def can_change(kind):
 
 
 def walk(roots):
-    """(path, value) of all that containers and instances hold, outermost first, each once; the path begins with a
-    name, and `get_parts` has its steps."""
-    seen, queue = set(), deque(((name,), value) for name, value in roots if type(value) not in ATOMS)
+    """(place, value) of all that containers and instances hold, outermost first, each once."""
+    seen, queue = set(), deque(((None, name), value) for name, value in roots if type(value) not in ATOMS)
     while queue and len(seen) < MOST_OBJECTS:
-        path, value = queue.popleft()
+        place, value = queue.popleft()
         if id(value) in seen:
             continue
         seen.add(id(value))
-        yield path, value
-        queue.extend((path + (step,), part) for step, part in get_parts(value) if type(part) not in ATOMS)
+        yield place, value
+        queue.extend(((place, step), part) for step, part in get_parts(value) if type(part) not in ATOMS)
+
+
+def get_path(place):
+    """The steps to a place of `walk`: a name, and those of `get_parts`."""
+    path = []
+    while place is not None:
+        place, step = place
+        path.append(step)
+    return path[::-1]
 
 
 def get_parts(value):
@@ -233,7 +241,7 @@ def is_users(kind):
 
 
 def get_at(path, roots, cache):
-    """The value at a path of `walk`; `cache` is a dictionary for all calls. Raises LookupError."""
+    """The value at a path; `cache` is a dictionary for all calls. Raises LookupError."""
     path = tuple(path)
     found = roots[path[0]]
     for end in range(1, len(path)):

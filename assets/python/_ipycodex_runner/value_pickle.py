@@ -44,11 +44,19 @@ class NotCarriable(pickle.PicklingError):
 
 
 class ValuePickler(pickle.Pickler):
-    """A pickler for values of the namespace `ns`; `namespaces` as of `find_namespaces`."""
+    """A pickler for values of the namespace `ns`."""
 
-    def __init__(self, file, ns, namespaces, buffer_callback):
+    def __init__(self, file, ns, buffer_callback):
         pickle.Pickler.__init__(self, file, 5, buffer_callback=buffer_callback)
-        self.ns, self.namespaces, self.reasons = ns, namespaces, {}
+        self.ns, self.reasons = ns, {}
+
+    def find_namespace(self, value):
+        """What stands for a dictionary with the names of the cells or of a module; None for any other."""
+        if value is self.ns:
+            return "namespace", None
+        name = value.get("__name__")
+        module = sys.modules.get(name) if type(name) is str else None
+        return ("namespace", name) if module is not None and vars(module) is value else None
 
     def refuse(self, value, why, state=None):
         """What stands for a value that cannot go and has this state; here: nothing."""
@@ -109,7 +117,7 @@ class ValuePickler(pickle.Pickler):
         if self.find_global(function) is not None:
             return NotImplemented
         where = function.__globals__
-        if id(where) not in self.namespaces:
+        if self.find_namespace(where) is None:
             return self.refuse(function, NO_NAMESPACE)
         state = {}
         for name in FUNCTION_ATTRIBUTES:
@@ -160,7 +168,7 @@ class ValuePickler(pickle.Pickler):
     def reduce_named_tuple(self, kind, body):
         defaults = tuple(getattr(kind, "_field_defaults", {}).values())
         plain = vars(make_named_tuple(kind.__name__, kind._fields, defaults))
-        state = {name: value for name, value in body.items() if name not in plain or name == "__doc__"}
+        state = {name: body[name] for name in body if name == "__doc__" or name not in plain and name not in CLASS_ATTRIBUTES}
         state.update(__module__=kind.__module__, __qualname__=kind.__qualname__)
         return make_named_tuple, (kind.__name__, kind._fields, defaults), state, None, None, fill_class
 
@@ -213,16 +221,6 @@ NAMED_REDUCERS = {  # by module and name of the type, which need not be loaded
 }
 
 
-def find_namespaces(ns):
-    """What stands for the dictionaries that hold names: of the modules, and of the cells."""
-    found = {}
-    for name, module in list(sys.modules.items()):
-        if issubclass(type(module), types.ModuleType):
-            found[id(object.__getattribute__(module, "__dict__"))] = ("namespace", name)
-    found[id(ns)] = ("namespace", None)
-    return found
-
-
 def find_reason(kind):
     """Why no value of this type can go, where that is known beforehand."""
     io = sys.modules["_io"]
@@ -258,13 +256,26 @@ def is_slot(kind, value):
     return type(value) is types.MemberDescriptorType and value.__objclass__ is kind
 
 
-class Silent:
-    """The first base of a class while it is made: no `__init_subclass__` of the others is called again."""
+class Silenced:
+    """While it is entered, no `__init_subclass__` runs for a new class with these bases: it has run in the branch."""
 
-    __slots__ = ()
+    def __init__(self, bases):
+        self.base = next((base for base in bases if base.__flags__ & HEAP_TYPE), None)
 
-    def __init_subclass__(cls, **_options):
-        pass
+    def __enter__(self):
+        self.own = vars(self.base).get("__init_subclass__") if self.base is not None else None
+        try:
+            type.__setattr__(self.base, "__init_subclass__", classmethod(lambda _class, **_options: None))
+        except TypeError:
+            self.base = None  # there is none, or it cannot be changed
+
+    def __exit__(self, *_error):
+        if self.base is None:
+            return
+        if self.own is None:
+            type.__delattr__(self.base, "__init_subclass__")
+        else:
+            type.__setattr__(self.base, "__init_subclass__", self.own)
 
 
 def load_module(name):
@@ -309,12 +320,8 @@ def make_class(kind, name, bases, slots):
     """A class without its body; no code of a metaclass or a base runs."""
     abc = sys.modules["abc"]
     make = abc.ABCMeta.__new__ if issubclass(kind, abc.ABCMeta) else type.__new__
-    body = {} if slots is None else {"__slots__": slots}
-    if not any("__init_subclass__" in vars(each) for base in bases for each in base.__mro__[:-1]):
-        return make(kind, name, bases, body)
-    made = make(kind, name, (Silent,) + bases, body)
-    made.__bases__ = bases
-    return made
+    with Silenced(bases):
+        return make(kind, name, bases, {} if slots is None else {"__slots__": slots})
 
 
 def fill_class(kind, state):
