@@ -61,7 +61,11 @@ def append(_target, number, name, value, _ns):
 
 
 def append_other(target, _number, name, value, ns):
-    return ("%s.append(%s)" % (name, target), (name, target), (), (value,)) if type(value) is list and target in ns else None
+    return (
+        ("%s.append(%s)" % (name, target), (name, target), (), (value,))
+        if type(value) is list and target in ns
+        else None
+    )
 
 
 def update(_target, number, name, value, _ns):
@@ -73,7 +77,8 @@ def function(target, number, _name, _value, _ns):
 
 
 def counter(target, number, _name, _value, _ns):
-    source = "def %s(step):\n    count = [%d]\n    def add():\n        count[0] += step\n        return count[0]\n    return add\n"
+    source = "def %s(step):\n    count = [%d]\n    def add():\n        count[0] += step\n        return count[0]\n"
+    source += "    return add\n"
     return source % (target, number) + "%s = %s(%d)" % (target, target, number % 5), (), (target,), ()
 
 
@@ -119,7 +124,12 @@ def compute(target, number, name, value, _ns):
     if type(value) is int:
         return "%s = %s %% 1000 + %d" % (target, name, number), (name,), (target,), ()
     if type(value) is list:
-        return ("%s = %s + [%d]" if number % 2 else "%s = len(%s) + %d") % (target, name, number), (name,), (target,), ()
+        return (
+            ("%s = %s + [%d]" if number % 2 else "%s = len(%s) + %d") % (target, name, number),
+            (name,),
+            (target,),
+            (),
+        )
     return ("%s = dict(%s)" % (target, name), (name,), (target,), ()) if type(value) is dict else None
 
 

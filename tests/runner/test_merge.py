@@ -1,249 +1,17 @@
-"""Names that a branch takes back to the prompt: three forks of one process, as in a session, without its requests; the
-limits on a value's own code in both engines."""
+"""Names that a branch takes back to the prompt: what goes, what does not and why; limits on a value's own code, in both
+engines."""
 
-import gc
-import importlib
-import json
 import os
-import random
 import stat
 import sys
-import tempfile
-import traceback
-import types
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import merge_programs as programs  # noqa: E402
-from harness import RUNNER, Engine  # noqa: E402
+from harness import Engine  # noqa: E402
+from merge_forks import Case  # noqa: E402
+from merge_shapes import SHAPES  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
-PROGRAMS = 1000
-package = types.ModuleType("_ipycodex_runner")
-package.__path__ = [os.path.dirname(RUNNER) + "/_ipycodex_runner"]
-sys.modules["_ipycodex_runner"] = package
-merge = importlib.import_module("_ipycodex_runner.merge")
-
-
-class Namespace(object):
-    """What the code needs of an engine."""
-
-    def __init__(self):
-        self.ns = {"__name__": "__main__"}
-
-    def set_names(self, values):
-        self.ns.update(values)
-
-
-class Fork(object):
-    """A fork of this process that calls functions of its own when asked."""
-
-    def __init__(self, engine, folder):
-        self.engine, self.folder = engine, folder
-        request, self.requests = os.pipe()
-        self.replies, reply = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(self.requests)
-            os.close(self.replies)
-            self.serve(os.fdopen(request), reply)
-        os.close(request)
-        os.close(reply)
-        self.lines = os.fdopen(self.replies)
-
-    def serve(self, requests, reply):
-        try:
-            for name, arguments in iter(lambda: json.loads(requests.readline()), None):
-                try:
-                    answer = {"value": getattr(self, name)(*arguments)}
-                except BaseException:
-                    answer = {"error": traceback.format_exc()}
-                os.write(reply, json.dumps(answer).encode() + b"\n")
-        finally:
-            os._exit(0)
-
-    def ask(self, name, *arguments):
-        os.write(self.requests, json.dumps([name, arguments]).encode() + b"\n")
-        answer = json.loads(self.lines.readline())
-        if "error" in answer:
-            raise AssertionError(answer["error"])
-        return answer["value"]
-
-    def close(self):
-        os.write(self.requests, b"null\n")  # other forks have this end of the pipe, too
-        os.close(self.requests)
-        self.lines.close()
-        os.waitpid(self.pid, 0)
-
-    def run(self, code):
-        exec(code, self.engine.ns)
-
-    def digest(self, base=None):
-        return merge.digest_names(self.engine, None, base)
-
-    def pack(self, names, shared, path, outdated):
-        return merge.pack(self.engine, names, shared, path, outdated)
-
-    def unpack(self, path, renames, deleted):
-        return merge.unpack(self.engine, path, renames, deleted)
-
-    def statements(self, seed, count, written, read):
-        return programs.run_statements(random.Random(seed), self.engine.ns, count, written, read).as_json()
-
-    def describe(self):
-        return programs.describe_names(self.engine.ns)
-
-    def value(self, code):
-        return repr(eval(code, self.engine.ns))
-
-
-class Merged(object):
-    """A merge: what the base, the branch and the prompt run, and what becomes of it."""
-
-    def __init__(self, folder, base="", branch="", prompt=""):
-        self.engine, self.path = Namespace(), os.path.join(folder, "values")
-        exec(base, self.engine.ns)
-        self.branch, self.prompt = Fork(self.engine, folder), Fork(self.engine, folder)
-        self.branch.ask("run", branch)
-        self.prompt.ask("run", prompt)
-
-    def plan(self):
-        base = Fork(self.engine, None)
-        tables = [base.ask("digest")]
-        base.close()
-        tables += [side.ask("digest", tables[0]) for side in (self.branch, self.prompt)]
-        self.rows = {row["name"]: row for row in merge.plan(*tables)}
-        self.shared = merge.find_shared(*tables)
-        self.outdated = [name for name in tables[2] if name not in self.shared and name not in self.rows]
-        return self
-
-    def of(self, outcome):
-        return [name for name, row in self.rows.items() if row["outcome"] == outcome]
-
-    def carry(self, names=None, renames=None):
-        wanted = self.of("carried") if names is None else names
-        deleted = [name for name in wanted if self.rows[name]["branch"] == "deleted"]
-        values = [name for name in wanted if name not in deleted]
-        self.packed = self.branch.ask("pack", values, self.shared, self.path, self.outdated)
-        self.names = self.prompt.ask("unpack", self.path, renames, deleted)
-        return self
-
-    def close(self):
-        self.branch.close()
-        self.prompt.close()
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def merged(self, *code):
-        merged = Merged(self.folder, *code)
-        self.addCleanup(merged.close)
-        return merged.plan()
-
-    def assert_carried(self, base, branch, prompt, *checks):
-        """All that the branch did is carried, and each of these is true at the prompt."""
-        merged = self.merged(base, branch, prompt)
-        self.assertEqual(merged.of("carried"), list(merged.rows), merged.rows)
-        merged.carry()
-        self.assertEqual(merged.packed["refused"], {})
-        for check in checks:
-            self.assertEqual(merged.prompt.ask("value", check), "True", check)
-        return merged
-
-
-SHAPES = """
-import abc, collections, dataclasses, enum, functools, typing
-class Base:
-    kept = []
-    def f(self): return 1
-    def __init_subclass__(cls, need, **more): Base.kept.append(cls)
-class Child(Base, need=1):
-    x = property(lambda self: 5)
-    def f(self): return super().f() + 1
-    @classmethod
-    def own(cls): return cls
-    @staticmethod
-    def other(): return Child
-    class Inner: pass
-child = Child()
-child.inner, child.method = Child.Inner(), child.f
-@dataclasses.dataclass
-class Point:
-    x: int
-    y: list = dataclasses.field(default_factory=list)
-point = Point(1)
-@dataclasses.dataclass(frozen=True)
-class Frozen:
-    x: int = 3
-class Color(enum.Enum):
-    RED = 1
-    CRIMSON = 1
-    BLUE = 2
-    def low(self): return self.name.lower()
-    def __lt__(self, other): return self.value < other.value
-red = Color.RED
-class Planet(enum.Enum):
-    EARTH = (6, 2)
-    def __init__(self, mass, size): self.weight = mass * size
-class Access(enum.Flag):
-    READ = 1
-    WRITE = 2
-access = Access.READ | Access.WRITE
-Pair = collections.namedtuple("Pair", "p q", defaults=[4])
-class Typed(typing.NamedTuple):
-    p: int
-    q: int = 4
-    def total(self): return self.p + self.q
-typed = Typed(1)
-def count():
-    now = 0
-    def add():
-        nonlocal now
-        now += 1
-        return now
-    return add, lambda: now
-add, get = count()
-add()
-@functools.lru_cache(None)
-def factorial(n): return n * factorial(n - 1) if n else 1
-def even(n): return n == 0 or odd(n - 1)
-def odd(n): return n != 0 and even(n - 1)
-def outer():
-    def inner(n): return 1 if n == 0 else n * inner(n - 1)
-    return inner
-inner = outer()
-class Abstract(abc.ABC):
-    @abc.abstractmethod
-    def m(self): pass
-class Concrete(Abstract):
-    def m(self): return "m"
-class Slots:
-    __slots__ = ("__a", "b")
-    def __init__(self): self.__a, self.b = 1, 2
-    def get(self): return self.__a + self.b
-slots = Slots()
-class Lazy:
-    @functools.cached_property
-    def z(self): return 9
-T = typing.TypeVar("T")
-class Generic(typing.Generic[T]):
-    def get(self): return 3
-class Meta(type):
-    made = 0
-    def __new__(meta, name, bases, body):
-        Meta.made += 1
-        return type.__new__(meta, name, bases, body)
-class Made(metaclass=Meta): pass
-def full(a, b=2, *, c=3) -> int:
-    "text"
-    return a + b + c
-full.tag = 1
-squares = {n: (lambda m: lambda: m * m)(n) for n in range(3)}
-"""
 
 
 class Shapes(Case):
@@ -270,7 +38,11 @@ class Shapes(Case):
         )  # fmt: skip
 
     def test_what_neither_side_has_touched_stays_the_prompts_own(self):
-        base = SHAPES + "data = [[1], {'k': [2]}]\npoint.y = data\nopened = open('/dev/null')\nsteps = iter(x for x in data)\nold = [7]"
+        base = (
+            SHAPES
+            + "data = [[1], {'k': [2]}]\npoint.y = data\nopened = open('/dev/null')\n"
+            + "steps = (x for x in data)\nold = [7]"
+        )
         branch = """
 view = {"d": data, "first": data[0], "deep": data[1]["k"], "y": point.y, "file": opened, "steps": steps, "g": globals()}
 other, same, kind, use = Child.__new__(Child), add, Child.Inner, [old]
@@ -294,9 +66,13 @@ del Base
         self.assertEqual(merged.of("carried"), ["A", "a", "b", "held"])
 
     def test_what_is_equal_counts_as_unchanged(self):
-        base = SHAPES + "import os\ns = {9, 1, 'x', (2, 3)}\nf = lambda: [n for n in (1, 2.0)]\nd = {'f': f, 's': s, 'p': point}"
+        base = (
+            SHAPES
+            + "import os\ns = {9, 1, 'x', (2, 3)}\nf = lambda: [n for n in (1, 2.0)]\nd = {'f': f, 's': s, 'p': point}"
+        )
         again = "\n\n# elsewhere\ndef full(a, b=2, *, c=3) -> int:\n    'text'\n\n    return a + b + c\nfull.tag = 1\n"
-        again += "f()\nrepr(d)\npoint == Point(1)\nfactorial(9)\nlist(Color)\nimport pickle, copy\ncopy.deepcopy([child, d, typed])\n"
+        again += "f()\nrepr(d)\npoint == Point(1)\nfactorial(9)\nlist(Color)\n"
+        again += "import pickle, copy\ncopy.deepcopy([child, d, typed])\n"
         merged = self.merged(base, again + "del pickle, copy", "add(); s.add(5); s.discard(5)\ns.add(4)")
         self.assertEqual(merged.rows, {})
         self.assertNotIn("add", merged.shared)
@@ -304,7 +80,8 @@ del Base
         self.assertEqual(merged.rows, {})  # both the same, in another order
 
     def test_code_that_differs_is_a_change(self):
-        base = "def f(a=1): return a\ndef g(): return 1\ndef h(): return [x for x in (1, 2)]\nk = lambda: 1\nclass C:\n x = 1"
+        base = "def f(a=1): return a\ndef g(): return 1\ndef h(): return [x for x in (1, 2)]\n"
+        base += "k = lambda: 1\nclass C:\n x = 1"
         for branch, changed in (
             ("def f(a=2): return a", ["f"]), ("def g(): return 1.0", ["g"]), ("def g(): return True", ["g"]),
             ("def h(): return [x for x in (1, 3)]", ["h"]), ("k.tag = 1", ["k"]), ("C.x = 2", ["C"]),
@@ -313,7 +90,9 @@ del Base
             self.assertEqual(self.merged(base, branch).of("carried"), changed, branch)
 
     def test_a_name_that_was_bound_to_an_equal_object_is_no_longer_an_alias(self):
-        self.assert_carried("a = [1]\nb = a\nc = {'a': a}", "b = [1]\nc['a'] = [1]", "", "b is not a and c['a'] is not a")
+        self.assert_carried(
+            "a = [1]\nb = a\nc = {'a': a}", "b = [1]\nc['a'] = [1]", "", "b is not a and c['a'] is not a"
+        )
 
 
 class Outcomes(Case):
@@ -326,7 +105,14 @@ class Outcomes(Case):
         self.assertEqual(merged.of("conflict"), ["apart", "both", "c", "cut"])
         row = {"name": "c", "outcome": "conflict", "branch": "changed", "prompt": "changed"}
         self.assertEqual(merged.rows["c"], dict(row, was="dict of 1", now="dict of 1", mine="dict of 1"))
-        row = {"name": "cut", "outcome": "conflict", "branch": "deleted", "prompt": "changed", "was": "int", "mine": "int"}
+        row = {
+            "name": "cut",
+            "outcome": "conflict",
+            "branch": "deleted",
+            "prompt": "changed",
+            "was": "int",
+            "mine": "int",
+        }
         self.assertEqual(merged.rows["cut"], row)
         row = {"name": "gone", "outcome": "carried", "branch": "deleted", "prompt": None, "was": "int", "mine": "int"}
         self.assertEqual(merged.rows["gone"], row)
@@ -390,24 +176,32 @@ fine = [1]
         merged.carry(list(merged.rows))
         self.assertEqual(sorted(merged.packed["refused"]), sorted(why))
         self.assertEqual({why.partition(":")[0] for why in merged.packed["refused"].values()}, set(why.values()))
-        self.assertEqual(merged.prompt.ask("value", "(fine, Raises.__name__, 'step' in globals())"), "([1], 'Raises', False)")
+        self.assertEqual(
+            merged.prompt.ask("value", "(fine, Raises.__name__, 'step' in globals())"), "([1], 'Raises', False)"
+        )
 
     def test_what_cannot_be_carried_and_was_not_touched_is_no_row(self):
-        base = "import threading\nlock, opened, held = threading.Lock(), open('/dev/null'), [open('/dev/null')]\ngen = iter(x for x in 'ab')"
+        base = "import threading\nlock, opened, held = threading.Lock(), open('/dev/null'), [open('/dev/null')]\n"
+        base += "gen = (x for x in 'ab')"
         self.assertEqual(self.merged(base, "", "").rows, {})
         merged = self.merged(base, "held.append(1)\nnext(gen)", "")
         self.assertEqual(merged.of("refused"), ["gen", "held"])
 
     def test_values_that_hold_what_the_prompt_has_changed_are_named(self):
-        merged = self.merged("data = [[1]]; other = [2]", "view = {'d': data, 'o': other}; first = data[0]", "data[0].append(2)")
+        merged = self.merged(
+            "data = [[1]]; other = [2]", "view = {'d': data, 'o': other}; first = data[0]", "data[0].append(2)"
+        )
         merged.carry()
         self.assertEqual(merged.packed["outdated"], {"first": ["data"], "view": ["data"]})
-        self.assertEqual(merged.prompt.ask("value", "(view['d'], view['o'] is other, first is view['d'][0])"), "([[1]], True, True)")
+        self.assertEqual(
+            merged.prompt.ask("value", "(view['d'], view['o'] is other, first is view['d'][0])"), "([[1]], True, True)"
+        )
 
     def test_an_array_of_some_size_is_not_copied_in_memory(self):
         size = 200 << 20
         base = "import resource\nbig = bytearray(%d)\nfrom pickle import PickleBuffer\nclass Array:\n" % size
-        base += " def __init__(self, data): self.data = data\n def __reduce__(self): return Array, (PickleBuffer(self.data),)\n"
+        base += " def __init__(self, data): self.data = data\n"
+        base += " def __reduce__(self): return Array, (PickleBuffer(self.data),)\n"
         base += "array = Array(big)\ndel big"
         merged = self.merged(base, "array.data[5] = 7\npeak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss", "")
         self.assertEqual(merged.of("carried"), ["array", "peak"])
@@ -415,7 +209,9 @@ fine = [1]
         self.assertGreater(merged.packed["bytes"], size)
         grown = merged.branch.ask("value", "(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) >> 10")
         self.assertLess(int(grown), 100)  # MB
-        self.assertEqual(merged.prompt.ask("value", "(array.data[5], len(array.data), type(array.data))")[:14], "(7, %d," % size)
+        self.assertEqual(
+            merged.prompt.ask("value", "(array.data[5], len(array.data), type(array.data))")[:14], "(7, %d," % size
+        )
 
     def test_changes_in_place_are_seen_whatever_the_size(self):
         base = "big = list(range(100000)); tree = {str(n): [n] for n in range(20000)}; data = bytearray(20 << 20)"
@@ -423,8 +219,12 @@ fine = [1]
             self.assertEqual(self.merged(base, change, "").of("carried"), [name])
 
     def test_the_file_is_the_users_alone_and_wholly_read_or_not_at_all(self):
-        merged = self.merged("n = 1", "class Bad:\n def __reduce__(self): return (print, (1, 2), None, 5)", "")
-        merged.branch.ask("run", "class Late:\n def __init__(self): self.a = 1\n def __setstate__(self, state): 1 / 0\nlate = Late(); n = 2; z = [1]")
+        merged = self.merged("n = 1")
+        merged.branch.ask(
+            "run",
+            "class Late:\n def __init__(self): self.a = 1\n def __setstate__(self, state): 1 / 0\n"
+            "late, n, z = Late(), 2, [1]",
+        )
         merged.plan().carry(["n", "z"])
         self.assertEqual(stat.S_IMODE(os.stat(merged.path).st_mode), 0o600)
         with self.assertRaisesRegex(AssertionError, "FileExistsError"):
@@ -451,75 +251,79 @@ fine = [1]
 
     def test_no_room_leaves_no_file(self):
         merged = self.merged("", "import resource, signal; big = bytes(5 << 20)", "")
-        merged.branch.ask("run", "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))")
+        merged.branch.ask(
+            "run",
+            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))",
+        )
         with self.assertRaisesRegex(AssertionError, "File too large"):
             merged.carry(["big"])
         self.assertFalse(os.path.exists(merged.path))
 
 
-class Programs(Case):
-    def test_a_thousand_programs_merge_as_if_they_had_run_one_after_the_other(self):
-        self.counts = {"disjoint": 0, "disjoint, both wrote": 0, "overlapping": 0, "with a conflict": 0}
-        gc.freeze()
-        self.addCleanup(gc.unfreeze)
-        for seed in range(PROGRAMS):
-            with self.subTest(seed=seed):
-                self.try_program(seed)
-        print(self.counts, file=sys.stderr)
-        self.assertGreater(self.counts["disjoint, both wrote"], PROGRAMS * 0.25, self.counts)
-        self.assertGreater(self.counts["with a conflict"], PROGRAMS * 0.25, self.counts)
+class Limits(Engine):
+    """A value's own code has so much time, in the interpreter of a session."""
 
-    def try_program(self, seed):
-        rng = random.Random(seed)
-        engine, path = Namespace(), os.path.join(self.folder, str(seed))
-        programs.run_statements(rng, engine.ns, rng.randint(5, 12), programs.NAMES, programs.NAMES)
-        addresses = set(map(str, programs.find_objects([engine.ns[name] for name in programs.NAMES if name in engine.ns])))
-        reached = {name: set(map(str, programs.find_objects(engine.ns[name])))
-                   for name in programs.NAMES if name in engine.ns}  # fmt: skip
-        halves = programs.NAMES, programs.NAMES
-        if seed % 2:  # each writes names of its own
-            halves = programs.NAMES[:4], programs.NAMES[4:]
-        forks = branch, prompt = [Fork(engine, None), Fork(engine, None)]
-        try:
-            parts = []
-            for side, half in zip((branch, prompt), halves):
-                read = half if rng.random() < 0.7 else programs.NAMES
-                parts.append(side.ask("statements", rng.random(), rng.randint(1, 6), half, read))
-            table = [merge.digest_names(engine)]
-            table += [side.ask("digest", table[0]) for side in (branch, prompt)]
-            rows, shared = merge.plan(*table), merge.find_shared(*table)
-            texts = programs.describe_names(engine.ns)[0], branch.ask("describe")[0], prompt.ask("describe")[0]
-            conflicts = {row["name"] for row in rows if row["outcome"] == "conflict"}
-            carried = [row["name"] for row in rows if row["outcome"] == "carried" and row["branch"] != "deleted"]
-            deleted = [row["name"] for row in rows if row["outcome"] == "carried" and row["branch"] == "deleted"]
-            self.assertEqual([row for row in rows if row["outcome"] == "refused"], [])
-            packed = branch.ask("pack", carried, shared, path, [])
-            self.assertEqual(packed["refused"], {})
-            self.assertEqual(prompt.ask("unpack", path, {}, deleted), carried)
-            each, together = prompt.ask("describe")
-            first, second = [{"reads": (addresses | set(programs.NAMES)).intersection(part["reads"]),
-                              "writes": (addresses | set(programs.NAMES)).intersection(part["writes"])}
-                             for part in parts]  # fmt: skip
-            note = json.dumps([part["source"] for part in parts])
-            if first["writes"] & (second["reads"] | second["writes"]) or first["reads"] & second["writes"]:
-                self.counts["overlapping"] += 1
-                self.counts["with a conflict"] += bool(conflicts)
-                both = {name for name in first["writes"] & second["writes"] if name in programs.NAMES}
-                different = {name for name in both if len({text.get(name) for text in texts}) == 3}
-                self.assertEqual(different - conflicts, set(), note)
-                self.assertEqual(conflicts - both, set(), note)
-                for name in carried:
-                    self.assertEqual(each[name], texts[1][name], note)
-            else:
-                self.counts["disjoint"] += 1
-                self.counts["disjoint, both wrote"] += bool(first["writes"] and second["writes"])
-                self.assertEqual(conflicts, set(), note)
-                forks.append(Fork(engine, None))
-                forks[2].ask("run", "\n".join(parts[0]["source"] + parts[1]["source"]))
-                self.assertEqual(together, forks[2].ask("describe")[1], note)
-        finally:
-            for fork in forks:
-                fork.close()
+    def test_a_value_that_takes_too_long_is_refused_and_the_others_go(self):
+        host = self.host()
+        host.run("""
+import os, tempfile, time, _ipycodex_runner.value_digest
+_ipycodex_runner.value_digest.EACH = 0.3
+from _ipycodex_runner import merge
+class Hangs:
+    def __reduce__(self):
+        while True: pass
+class Slow:
+    def __reduce__(self):
+        time.sleep(0.2)
+        return list, ([bytes(1 << 20)],)
+class Endless:
+    def __reduce__(self):
+        return list, (), None, iter(lambda: time.sleep(0.05), 1)
+engine = type("E", (), {"ns": globals()})
+fine, hangs, slow, endless = [1], Hangs(), [Slow() for n in range(5)], Endless()
+table = merge.digest_names(engine, ["fine", "hangs", "slow", "endless"])
+path = tempfile.mkdtemp() + "/values"
+packed = merge.pack(engine, ["fine", "hangs", "slow"], {}, path)
+""")
+        self.assertEqual(
+            host.run("{name: row.get('slow', False) for name, row in table.items()}").value,
+            "{'endless': True, 'fine': False, 'hangs': True, 'slow': False}",
+        )
+        self.assertEqual(
+            host.run("(packed['names'], packed['refused'])").value,
+            "(['fine', 'slow'], {'hangs': 'it took too long to look at'})",
+        )
+        self.assertEqual(
+            host.run("[row['outcome'] for row in merge.plan(table, table, table)]").value, "['refused', 'refused']"
+        )
+
+    def test_an_interrupt_ends_it(self):
+        host = self.host()
+        host.run(
+            "class Hangs:\n def __reduce__(self):\n  print('on', flush=True)\n  while True: pass\n"
+            "from _ipycodex_runner import merge"
+        )
+        host.send(code="merge.digest_names(type('E', (), {'ns': {'x': Hangs()}}))")
+        host.wait_output(b"on")
+        self.assertEqual(host.stop().error, "KeyboardInterrupt")
+        self.assertEqual(host.run("1 + 1").value, "2")
+
+    def test_names_of_the_session_itself_are_not_the_users(self):
+        host = self.host()
+        host.run("a = 1\ndef f(): return a\nfrom _ipycodex_runner import merge")
+        host.run("import sys; engine = sys.modules['_ipycodex_runner'].engine; table = merge.digest_names(engine)")
+        self.assertEqual(host.run("sorted(table)").value, "['a', 'engine', 'f', 'merge', 'sys']")
+        self.assertEqual(host.run("'refused' in table['f']").value, "False")
+
+
+class BuiltIn(Limits, unittest.TestCase):
+    pass
+
+
+@unittest.skipUnless(IPYTHON, "no interpreter with IPython")
+class Ipython(Limits, unittest.TestCase):
+    ipython = IPYTHON
 
 
 if __name__ == "__main__":

@@ -14,9 +14,18 @@ little-endian.
 import os
 import pickle
 
-from . import saved_variables, stdlib, watchdog
-from .value_digest import NESTED, SLOW, Patience, can_change, digest_names, get_at, get_path, is_same, walk  # noqa: F401
-from .value_pickle import NotCarriable, ValuePickler, describe_refusal, first_line
+from . import array_views, saved_variables, stdlib, watchdog
+from .value_digest import (
+    Patience,
+    can_change,
+    describe_failure,
+    digest_names,  # noqa: F401  # for whoever merges
+    get_at,
+    get_path,
+    is_same,
+    walk,
+)
+from .value_pickle import ValuePickler, first_line
 
 HEAD = b"ipycodex merge 1\n"
 ALIGNED = 64  # bytes
@@ -35,7 +44,8 @@ def plan(base, theirs, ours):
     """One row for each name that the branch has changed and the prompt has not changed to the same: `outcome` is
     `carried`, `conflict` or `refused` (with `why`), `branch` and `prompt` say what each did (None: nothing); `was`,
     `now` and `mine` describe the values."""
-    reached = {base[name]["id"] for name in find_shared(base, theirs, ours)}
+    shared = find_shared(base, theirs, ours)
+    reached = {base[name]["id"] for name in shared if not base[name].get("slow")}
     rows = []
     for name in sorted(set(base) | set(theirs)):
         was, now, mine = base.get(name), theirs.get(name), ours.get(name)
@@ -103,8 +113,8 @@ class CountedFile:
 class CarryPickler(ValuePickler):
     """Writes values; what both processes have goes as its path. `known`: {address: place}; `old`: {address: name}."""
 
-    def __init__(self, file, ns, shared, known, old):
-        self.file, self.shared, self.known, self.old, self.buffers = file, shared, known, old, []
+    def __init__(self, file, ns, shared, known, old, arrays):
+        self.file, self.shared, self.known, self.old, self.arrays, self.buffers = file, shared, known, old, arrays, []
         self.name, self.found = None, {}
         ValuePickler.__init__(self, file, ns, self.buffers.append)
 
@@ -118,27 +128,33 @@ class CarryPickler(ValuePickler):
             return "at", (*self.shared[name][1], *steps)
         return self.find_namespace(value) if type(value) is dict else None
 
+    def reducer_override(self, value):
+        view = array_views.reduce_view(value, self.arrays) if self.arrays else None
+        return ValuePickler.reducer_override(self, value) if view is None else view
+
     def get_outdated(self):
         return {name: sorted(found) for name, found in self.found.items()}
 
 
 def pack(engine, names, shared, path, outdated=()):
-    """Writes the values of `names` to a new file; `shared` as of `find_shared`. Returns the `names` in it, why others are `refused`, of each name the
-    `outdated` ones whose values it holds, which only the prompt has changed, and its `bytes`. Raises OSError; there is
-    no file then."""
+    """Writes the values of `names` to a new file; `shared` is as of `find_shared`, `outdated` are names that only the
+    prompt has changed. Returns the `names` in the file, why others are `refused`, which `outdated` ones each holds the
+    value of, and its `bytes`. Raises OSError; there is no file then."""
     known = {}
-    for place, value in walk([(name, get_at(there, engine.ns, {})) for name, (there, _here) in shared.items()]):
+    there = list(walk([(name, get_at(path, engine.ns, {})) for name, (path, _here) in shared.items()]))
+    for place, value in there:
         if type(value) not in PLAIN or value:
             known.setdefault(id(value), place)
-    old = {id(value): name for name in outdated if name in engine.ns for _place, value in walk([(name, engine.ns[name])])
+    old = {id(value): name for name in outdated if name in engine.ns for value in list_values(engine.ns, [name])
            if can_change(type(value)) and id(value) not in known}  # fmt: skip
     refused = {name: "it is not defined in the branch" for name in names if name not in engine.ns}
     names = sorted(name for name in names if name in engine.ns)
+    arrays = array_views.find_references([value for _place, value in there], list_values(engine.ns, names))
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with open(fd, "wb") as file:
             while True:
-                pickler = CarryPickler(CountedFile(file), engine.ns, shared, known, old)
+                pickler = CarryPickler(CountedFile(file), engine.ns, shared, known, old, arrays)
                 failed = write_values(pickler, names)
                 if failed is None:
                     break
@@ -150,6 +166,11 @@ def pack(engine, names, shared, path, outdated=()):
     except BaseException:
         os.unlink(path)
         raise
+
+
+def list_values(ns, names):
+    """All values that the walk from these names comes to."""
+    return [value for _place, value in walk([(name, ns[name]) for name in names])]
 
 
 def write_values(pickler, names):
@@ -165,7 +186,7 @@ def write_values(pickler, names):
         except BaseException as error:
             if counted.failed is not None:
                 raise counted.failed from None
-            return name, reason(pickler.ns[name], error)
+            return name, describe_failure(type(pickler.ns[name]), error)
     buffers = []
     for buffer in pickler.buffers:
         counted.write(bytes(-counted.position % ALIGNED))
@@ -175,14 +196,6 @@ def write_values(pickler, names):
     index = saved_variables.to_json({"names": names, "buffers": buffers})
     counted.write(index + len(index).to_bytes(8, "little"))
     return None
-
-
-def reason(value, error):
-    if isinstance(error, NotCarriable):
-        return str(error)
-    if isinstance(error, RecursionError):
-        return NESTED
-    return SLOW if isinstance(error, watchdog.TookTooLong) else describe_refusal(type(value), error)
 
 
 class CarryUnpickler(pickle.Unpickler):

@@ -21,8 +21,6 @@ SLICE = 32 << 20  # bytes that are hashed at once
 MOST_PARTS = 100000  # of one container, that are looked at for their identity
 MOST_OBJECTS = 200000
 SIZE = 16  # bytes of a digest
-SLOW = "it took too long to look at"
-NESTED = "it is nested too deeply"
 ATOMS = frozenset(
     (int, float, complex, str, bytes, bool, range, slice, type(None), type(...), type(NotImplemented), types.ModuleType,
      types.BuiltinFunctionType, types.CodeType)
@@ -127,8 +125,8 @@ def drop_cache(reduced):
 
 
 def digest_names(engine, names=None, base=None):
-    """{name: {what, id, digest, identity}} of the user's names, or of these. `refused`, {address: why}, is there where a
-    part cannot be carried; `slow` where the digest is of the address only; `holds`, {name of `base`: path}, where the
+    """{name: {what, id, digest, identity}} of the user's names, or of these. `refused`, {address: why}, is there where
+    a part cannot be carried; `slow` where the value could not be looked at; `holds`, {name of `base`: path}, where the
     name holds what another had in the table `base`, unchanged."""
     ns = engine.ns
     wanted = sorted(saved_variables.user_names(engine) if names is None else names)
@@ -156,25 +154,36 @@ def is_same(one, other):
 
 def digest_value(value, ns):
     sink, refused = HashSink(), {}
-    row = {"what": trial.describe_value(value), "id": None if type(value) in ATOMS else str(id(value))}
+    row = {"what": watchdog.type_name(value), "id": None if type(value) in ATOMS else str(id(value)), "identity": None}
+
+    def look():
+        row["what"] = trial.describe_value(value)
+        row["identity"] = find_identity(value)
+        DigestPickler(sink, ns, refused).dump(value)
+
     try:
-        pickler = DigestPickler(sink, ns, refused)
-        watchdog.run_within(Patience(sink), pickler.dump, value)
+        watchdog.run_within(Patience(sink), look)
         row["digest"] = sink.hash.hexdigest()
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         row["digest"] = "%s at %x" % (watchdog.type_name(value), id(value))
-        if isinstance(error, watchdog.TookTooLong):
-            refused[str(id(value))], row["slow"] = SLOW, True
-        elif isinstance(error, RecursionError):
-            refused[str(id(value))], row["slow"] = NESTED, True
-        else:
-            refused[str(id(value))] = value_pickle.describe_refusal(type(value), error)
+        row["slow"] = isinstance(error, (watchdog.TookTooLong, RecursionError))
+        refused[str(id(value))] = describe_failure(type(value), error)
     if refused:
         row["refused"] = refused
-    row["identity"] = find_identity(value)
     return row
+
+
+def describe_failure(kind, error):
+    """Why a value of this type cannot be carried."""
+    if isinstance(error, value_pickle.NotCarriable):
+        return str(error)
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, watchdog.TookTooLong):
+        return "it took too long to look at"
+    return value_pickle.describe_refusal(kind, error)
 
 
 def find_identity(value):

@@ -168,7 +168,9 @@ class ValuePickler(pickle.Pickler):
     def reduce_named_tuple(self, kind, body):
         defaults = tuple(getattr(kind, "_field_defaults", {}).values())
         plain = vars(make_named_tuple(kind.__name__, kind._fields, defaults))
-        state = {name: body[name] for name in body if name == "__doc__" or name not in plain and name not in CLASS_ATTRIBUTES}
+        state = {
+            name: body[name] for name in body if name == "__doc__" or name not in plain and name not in CLASS_ATTRIBUTES
+        }
         state.update(__module__=kind.__module__, __qualname__=kind.__qualname__)
         return make_named_tuple, (kind.__name__, kind._fields, defaults), state, None, None, fill_class
 

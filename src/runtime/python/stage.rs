@@ -23,6 +23,7 @@ const FILES: &[(&str, &str)] = embedded![
     "runner.py",
     "_ipycodex_runner/__init__.py",
     "_ipycodex_runner/arguments.py",
+    "_ipycodex_runner/array_views.py",
     "_ipycodex_runner/arrive.py",
     "_ipycodex_runner/bindings.py",
     "_ipycodex_runner/branch.py",
