@@ -180,6 +180,59 @@ fine = [1]
             merged.prompt.ask("value", "(fine, Raises.__name__, 'step' in globals())"), "([1], 'Raises', False)"
         )
 
+    def test_strange_values_break_nothing(self):
+        branch = """
+import ctypes, sys, types
+class Meta(type):
+    def __getattribute__(kind, name): raise RuntimeError(name)
+class Hidden(metaclass=Meta): pass
+class Proxy:
+    @property
+    def __class__(self): raise RuntimeError
+    def __getattr__(self, name): raise RuntimeError(name)
+class Closed:
+    def __getattribute__(self, name): raise RuntimeError(name)
+class Odd(list):
+    def __len__(self): raise RuntimeError
+    def __iter__(self): raise RuntimeError
+class Unnamed: __module__ = [1]
+class Wrong:
+    def __reduce__(self): return 5
+class Structure(ctypes.Structure): _fields_ = [("a", ctypes.c_int)]
+class Lazy(types.ModuleType):
+    def __getattr__(self, name): raise RuntimeError(name)
+lazy = sys.modules["lazy"] = Lazy("lazy")
+hidden, proxy, closed, odd, unnamed, wrong = Hidden(), Proxy(), Closed(), Odd("a"), Unnamed(), Wrong()
+struct = Structure()
+cycle, table, pair, sets, more = [], {}, ([],), {frozenset({1, 2}), frozenset({3})}, ...
+cycle.append(cycle)
+table["t"] = table
+pair[0].append(pair)
+class Holder:
+    def __init__(self): self.own = {self}
+holder = Holder()
+"""
+        merged = self.merged("", branch, "")
+        refused = [
+            "Hidden",
+            "Proxy",
+            "Structure",
+            "closed",
+            "hidden",
+            "lazy",
+            "odd",
+            "proxy",
+            "struct",
+            "unnamed",
+            "wrong",
+        ]
+        self.assertEqual(merged.of("refused"), refused)
+        merged.carry(list(merged.rows))
+        self.assertEqual(sorted(merged.packed["refused"]), refused)
+        checks = "(cycle[0] is cycle, table['t'] is table, pair[0][0] is pair, holder.own == {holder}, more, sets)"
+        text = "(True, True, True, True, Ellipsis, {frozenset({1, 2}), frozenset({3})})"
+        self.assertEqual(eval(merged.prompt.ask("value", checks), {"Ellipsis": ...}), eval(text))
+
     def test_what_cannot_be_carried_and_was_not_touched_is_no_row(self):
         base = "import threading\nlock, opened, held = threading.Lock(), open('/dev/null'), [open('/dev/null')]\n"
         base += "gen = (x for x in 'ab')"
@@ -308,6 +361,37 @@ packed = merge.pack(engine, ["fine", "hangs", "slow"], {}, path)
         host.wait_output(b"on")
         self.assertEqual(host.stop().error, "KeyboardInterrupt")
         self.assertEqual(host.run("1 + 1").value, "2")
+
+    def test_cells_of_a_session_merge(self):
+        host = self.host()
+        host.run("data, n = [1], 1\nclass A:\n    def f(self): return 1\ndef add(a): return a + n\na = A()")
+        host.run("""
+import json, os, sys, tempfile
+from _ipycodex_runner import merge
+CODE = '''
+def twice(x): return add(x) * 2
+class B(A):
+    def f(self): return super().f() + n
+b, d, n = B(), {'d': data}, 5
+'''
+names, path = ["A", "B", "a", "add", "b", "d", "data", "n", "twice"], tempfile.mkdtemp() + "/values"
+engine, (answer, end) = sys.modules["_ipycodex_runner"].engine, os.pipe()
+ours = merge.digest_names(engine, names)
+if os.fork() == 0:
+    exec(CODE, globals())
+    theirs = merge.digest_names(engine, names, ours)
+    merge.pack(engine, ["B", "b", "d", "n", "twice"], merge.find_shared(ours, theirs, ours), path)
+    os.write(end, json.dumps(theirs).encode())
+    os._exit(0)
+os.close(end)
+theirs = json.load(os.fdopen(answer))
+os.wait()
+""")
+        rows = host.run("[(row['name'], row['outcome']) for row in merge.plan(ours, theirs, ours)]").value
+        self.assertEqual(eval(rows), [(name, "carried") for name in ("B", "b", "d", "n", "twice")])
+        self.assertEqual(host.run("merge.unpack(engine, path)").value, "['B', 'b', 'd', 'n', 'twice']")
+        state = "(twice(1), b.f(), isinstance(b, A), d['d'] is data, n, twice.__globals__ is globals())"
+        self.assertEqual(host.run(state).value, "(12, 6, True, True, 5, True)")
 
     def test_names_of_the_session_itself_are_not_the_users(self):
         host = self.host()

@@ -71,6 +71,7 @@ class Programs(Case):
             self.counts["with a conflict"] += bool(conflicts)
             different = {name for name in both if len({text.get(name) for text in texts}) == 3}
             self.assertEqual((different - conflicts, conflicts - both), (set(), set()), note)
+            self.assertEqual([name for name in conflicts if texts[1].get(name) == texts[2].get(name)], [], note)
             self.assertEqual({name: each[name] for name in carried}, {name: texts[1][name] for name in carried}, note)
         else:
             self.counts["disjoint"] += 1

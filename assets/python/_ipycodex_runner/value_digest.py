@@ -77,7 +77,7 @@ class DigestPickler(value_pickle.ValuePickler):
 
     def reducer_override(self, value):
         kind = type(value)
-        if str(kind.__module__).partition(".")[0] != "pandas":
+        if str(value_pickle.get_body(kind).get("__module__")).partition(".")[0] != "pandas":
             return value_pickle.ValuePickler.reducer_override(self, value)
         if kind.__name__ == "DataFrame":
             return repr, ("DataFrame",), list_columns(value)
@@ -223,7 +223,7 @@ def get_parts(value):
     kind = type(value)
     if issubclass(kind, type):
         if is_users(value):
-            for name, part in list(vars(value).items()):
+            for name, part in list(value_pickle.get_body(value).items()):
                 if name not in value_pickle.CLASS_ATTRIBUTES:
                     yield name, part
         return
@@ -234,18 +234,24 @@ def get_parts(value):
     if is_users(kind):
         try:
             attributes = object.__getattribute__(value, "__dict__")
-        except AttributeError:
-            attributes = {}
-        yield from list(attributes.items())
+        except Exception:
+            attributes = None
+        if type(attributes) is dict:
+            yield from list(attributes.items())
         yield None, kind
 
 
 def is_users(kind):
     """True for a class that was defined in a cell or in a file of the user's."""
-    module = vars(kind).get("__module__")
+    module = value_pickle.get_body(kind).get("__module__")
+    if type(module) is not str:
+        return False
     if module == "__main__" or kind is types.SimpleNamespace:
         return True
-    file = getattr(sys.modules.get(module) if type(module) is str else None, "__file__", None)
+    try:
+        file = getattr(sys.modules.get(module), "__file__", None)
+    except Exception:
+        return False
     return type(file) is str and not file.startswith(stdlib.INSTALLED)
 
 

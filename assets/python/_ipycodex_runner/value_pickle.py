@@ -12,7 +12,26 @@ import pickle
 import sys
 import types
 
-from . import stdlib
+from .value_restore import (
+    HEAP_TYPE,
+    fill_cell,
+    fill_class,
+    fill_enum,
+    fill_function,
+    find_type,
+    load_code,
+    load_module,
+    make_cache,
+    make_cached_property,
+    make_cell,
+    make_class,
+    make_enum,
+    make_function,
+    make_method,
+    make_named_tuple,
+    make_proxy,
+    make_type_variable,
+)
 
 CLASS_ATTRIBUTES = (  # of Python's own making, some of them when they are first asked for
     "__dict__", "__weakref__", "__slotnames__", "__firstlineno__", "__static_attributes__", "__annotations_cache__",
@@ -22,7 +41,6 @@ FUNCTION_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__qualname__", "__modu
 METHODS = (types.FunctionType, property, classmethod, staticmethod)
 ENUM_ATTRIBUTES = ("__doc__", "__module__", "__annotations__")
 MEMBER_ATTRIBUTES = ("_value_", "_name_", "__objclass__", "_sort_order_")  # of an enum's member: Python sets them
-HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 REASONS = {  # type -> why it cannot be carried
     "coroutine": "a coroutine cannot be carried: it is in the middle of its code",
     "async_generator": "a generator cannot be carried: it is in the middle of its code",
@@ -32,11 +50,23 @@ REASONS = {  # type -> why it cannot be carried
     "Thread": "a thread cannot be carried: it runs in the branch",
     "Popen": "a program that was started cannot be carried: it is a child of the branch",
     "Connection": "a connection cannot be carried: it belongs to the branch",
+    "weakref": "a weak reference cannot be carried",
+    "ReferenceType": "a weak reference cannot be carried",
     "memoryview": "a memoryview cannot be carried: it is a view of the branch's memory",
 }
-REASONED = ("builtins", "socket", "_socket", "threading", "subprocess", "sqlite3", "multiprocessing.connection")
+REASONED = (
+    "builtins",
+    "weakref",
+    "socket",
+    "_socket",
+    "threading",
+    "subprocess",
+    "sqlite3",
+    "multiprocessing.connection",
+)
 LOCKS = ("lock", "RLock", "_RLock", "Lock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier")
 NO_NAMESPACE = "a function whose globals are neither the session's nor a module's cannot be carried"
+get_name, get_body = type.__dict__["__name__"].__get__, type.__dict__["__dict__"].__get__
 
 
 class NotCarriable(pickle.PicklingError):
@@ -90,7 +120,7 @@ class ValuePickler(pickle.Pickler):
 
     def find_global(self, value, name=None):
         """The name of the module where importing finds `value`."""
-        where = getattr(value, "__module__", None)
+        where = getattr(value, "__module__", "builtins")
         module = sys.modules.get(where) if type(where) is str else None
         if module is None or vars(module) is self.ns or where == "__main__":
             return None
@@ -104,7 +134,8 @@ class ValuePickler(pickle.Pickler):
 
     def reduce_module(self, module):
         name = getattr(module, "__name__", None)
-        if type(name) is not str or sys.modules.get(name) is not module:
+        found = type(name) is str and sys.modules.get(name) is module
+        if not found or vars(module).get("__spec__") is None and name != "__main__":
             return self.refuse(module, "a module that cannot be imported cannot be carried")
         return load_module, (name,)
 
@@ -139,14 +170,19 @@ class ValuePickler(pickle.Pickler):
         return load_code, (marshal.dumps(code),)
 
     def reduce_class(self, kind):
-        if self.find_global(kind) is not None or not kind.__flags__ & HEAP_TYPE:
+        if self.find_global(kind) is not None:
             return NotImplemented
+        if not kind.__flags__ & HEAP_TYPE:
+            names = [name for name, found in vars(types).items() if found is kind]
+            return (find_type, (names[0],)) if names else NotImplemented
         enum = sys.modules.get("enum")
-        body = vars(kind)
+        body = get_body(kind)
         if enum is not None and isinstance(kind, enum.EnumMeta):
             return self.reduce_enum(kind, body)
         if kind.__bases__ == (tuple,) and "_fields" in body and "_make" in body:
             return self.reduce_named_tuple(kind, body)
+        if "__class__" in body:
+            return self.refuse(kind, "a class that hides the type of its instances cannot be carried")
         state = {name: body[name] for name in body if name not in CLASS_ATTRIBUTES and not is_slot(kind, body[name])}
         slots = state.pop("__slots__", None)
         state["__qualname__"] = kind.__qualname__
@@ -238,7 +274,7 @@ def find_reason(kind):
 
 
 def with_article(kind):
-    name = "class" if issubclass(kind, type) else kind.__name__
+    name = "class" if issubclass(kind, type) else get_name(kind)
     return ("an " if name[:1] in "aeiouAEIOU" else "a ") + name
 
 
@@ -256,119 +292,3 @@ def first_line(error):
 
 def is_slot(kind, value):
     return type(value) is types.MemberDescriptorType and value.__objclass__ is kind
-
-
-class Silenced:
-    """While it is entered, no `__init_subclass__` runs for a new class with these bases: it has run in the branch."""
-
-    def __init__(self, bases):
-        self.base = next((base for base in bases if base.__flags__ & HEAP_TYPE), None)
-
-    def __enter__(self):
-        self.own = vars(self.base).get("__init_subclass__") if self.base is not None else None
-        try:
-            type.__setattr__(self.base, "__init_subclass__", classmethod(lambda _class, **_options: None))
-        except TypeError:
-            self.base = None  # there is none, or it cannot be changed
-
-    def __exit__(self, *_error):
-        if self.base is None:
-            return
-        if self.own is None:
-            type.__delattr__(self.base, "__init_subclass__")
-        else:
-            type.__setattr__(self.base, "__init_subclass__", self.own)
-
-
-def load_module(name):
-    import importlib
-
-    return importlib.import_module(name)
-
-
-def load_code(data):
-    return marshal.loads(data)
-
-
-def make_function(code, where, name, closure):
-    return types.FunctionType(code, where, name, None, closure)
-
-
-def fill_function(function, parts):
-    state, more = parts
-    for name, value in state.items():
-        setattr(function, name, value)
-    vars(function).update(more)
-
-
-def make_cell():
-    return types.CellType()
-
-
-def fill_cell(cell, content):
-    for value in content:
-        cell.cell_contents = value
-
-
-def make_method(function, owner):
-    return types.MethodType(function, owner)
-
-
-def make_proxy(values):
-    return types.MappingProxyType(values)
-
-
-def make_class(kind, name, bases, slots):
-    """A class without its body; no code of a metaclass or a base runs."""
-    abc = sys.modules["abc"]
-    make = abc.ABCMeta.__new__ if issubclass(kind, abc.ABCMeta) else type.__new__
-    with Silenced(bases):
-        return make(kind, name, bases, {} if slots is None else {"__slots__": slots})
-
-
-def fill_class(kind, state):
-    for name, value in state.items():
-        type.__setattr__(kind, name, value)
-
-
-def make_enum(kind, name, bases, members):
-    body = kind.__prepare__(name, bases)
-    for key, value in members:
-        body[key] = value
-    return kind.__new__(kind, name, bases, body)
-
-
-def fill_enum(kind, parts):
-    state, of_members = parts
-    fill_class(kind, state)
-    for name, extra in of_members.items():
-        vars(kind.__members__[name]).update(extra)
-
-
-def make_named_tuple(name, fields, defaults):
-    import collections
-
-    return collections.namedtuple(name, fields, defaults=defaults)
-
-
-def make_cache(function, size, typed):
-    import functools
-
-    return functools.lru_cache(maxsize=size, typed=typed)(function)
-
-
-def make_cached_property(function, name):
-    import functools
-
-    made = functools.cached_property(function)
-    made.attrname = name
-    return made
-
-
-def make_type_variable(name, constraints, options):
-    import typing
-
-    return typing.TypeVar(name, *constraints, **options)
-
-
-stdlib.for_users.add(load_module.__code__)

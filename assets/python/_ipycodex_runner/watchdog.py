@@ -73,9 +73,8 @@ def interrupt_after(seconds, over, state):
 
 
 def type_name(value):
-    """The name of a value's type, as `str()` of a strange metaclass may not give it."""
-    name = getattr(type(value), "__name__", None)
-    return name if isinstance(name, str) else "object"
+    """The name of a value's type, whatever its metaclass makes of attributes."""
+    return type.__dict__["__name__"].__get__(type(value))
 
 
 def describe_failure(error, doing, seconds):

@@ -105,6 +105,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/user_expressions.py",
     "_ipycodex_runner/value_digest.py",
     "_ipycodex_runner/value_pickle.py",
+    "_ipycodex_runner/value_restore.py",
     "_ipycodex_runner/watchdog.py",
     "_ipycodex_runner/wire.py",
 ];
