@@ -321,20 +321,20 @@ class Limits(Engine):
         host = self.host()
         host.run("""
 import os, tempfile, time, _ipycodex_runner.value_digest
-_ipycodex_runner.value_digest.EACH = 0.3
+_ipycodex_runner.value_digest.EACH = 1.0
 from _ipycodex_runner import merge
 class Hangs:
     def __reduce__(self):
         while True: pass
 class Slow:
     def __reduce__(self):
-        time.sleep(0.2)
+        time.sleep(0.4)
         return list, ([bytes(1 << 20)],)
 class Endless:
     def __reduce__(self):
         return list, (), None, iter(lambda: time.sleep(0.05), 1)
 engine = type("E", (), {"ns": globals()})
-fine, hangs, slow, endless = [1], Hangs(), [Slow() for n in range(5)], Endless()
+fine, hangs, slow, endless = [1], Hangs(), [Slow() for n in range(3)], Endless()
 table = merge.digest_names(engine, ["fine", "hangs", "slow", "endless"])
 path = tempfile.mkdtemp() + "/values"
 packed = merge.pack(engine, ["fine", "hangs", "slow"], {}, path)
