@@ -16,7 +16,7 @@ from time import monotonic
 from . import saved_variables, stdlib, trial, value_pickle, watchdog
 
 EACH = 5.0  # seconds in which a value's code must bring something
-LONGEST = 300.0  # seconds for one value, its arrays not counted
+LONGEST = 300.0  # seconds for one value
 SLICE = 32 << 20  # bytes that are hashed at once
 MOST_PARTS = 100000  # of one container, that are looked at for their identity
 MOST_OBJECTS = 200000
