@@ -15,8 +15,9 @@ loop, terminal, stdin, watchdog, outputs, expressions <- dark_figures <- mime <-
 cell_environment <- import_hooks, system, syntax, magics, pictures, signatures, live_objects, symbols <-
 static_completion, key_completion <- complete, inspection <- cells / ipython (on kernel, ipython_history,
 ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references, saved_variables, snapshot (on
-confine, guard) and trial (on it and saved_variables), startup_files (on ipython_profile), checkpoints (on copies <-
-fork_state, and file_audit; lazy_checkpoints before it) <- serve.
+confine, guard) and trial (on it and saved_variables), value_restore <- value_pickle <- value_digest (on trial) <- merge
+(on array_views and saved_variables), startup_files (on ipython_profile), checkpoints (on copies <- fork_state, and
+file_audit; lazy_checkpoints before it) <- serve.
 """
 
 import marshal

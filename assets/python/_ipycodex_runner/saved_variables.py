@@ -171,37 +171,56 @@ def restore(path, engine):
 
 def open_saved(path):
     """The file and its index; ValueError where it is not one that only this user could have written."""
+    file = open_private(path)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError as error:
-        raise ValueError("the kept variables cannot be read: %s" % error) from None
-    file = open(fd, "rb")
-    try:
-        facts, folder = os.fstat(fd), os.stat(os.path.dirname(path))
-        own = facts.st_uid == folder.st_uid == os.geteuid()
-        if not (own and stat.S_ISREG(facts.st_mode)) or facts.st_mode & 0o077 or folder.st_mode & 0o022:
-            raise ValueError("the kept variables are not read: others could have written to %s" % path)
-        return file, read_index(file, facts.st_size, path)
+        return file, read_index(file, path)
     except BaseException:
         file.close()
         raise
 
 
-def read_index(file, size, path):
+def open_private(path, what="the kept variables"):
+    """A file that only this user could have written. Raises ValueError."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise ValueError("%s cannot be read: %s" % (what, error)) from None
+    file = open(fd, "rb")
+    try:
+        facts, folder = os.fstat(fd), os.stat(os.path.dirname(path))
+        own = facts.st_uid == folder.st_uid == os.geteuid()
+        if not (own and stat.S_ISREG(facts.st_mode)) or facts.st_mode & 0o077 or folder.st_mode & 0o022:
+            raise ValueError("%s are not read: others could have written to %s" % (what, path))
+        return file
+    except BaseException:
+        file.close()
+        raise
+
+
+def read_index(file, path):
+    try:
+        return [{"name": str(it["name"]), "type": str(it["type"]), "at": int(it["at"]), "bytes": int(it["bytes"])}
+                for it in read_json(file, path, HEAD)]  # fmt: skip
+    except (ValueError, KeyError, TypeError):
+        raise ValueError("the kept variables cannot be read: %s is damaged" % path) from None
+
+
+def read_json(file, path, head):
+    """The index at the end of a file that begins with `head`. Raises ValueError."""
     import json
 
     try:
-        if file.read(len(HEAD)) != HEAD:
+        if file.read(len(head)) != head:
             raise ValueError
+        size = os.fstat(file.fileno()).st_size
         file.seek(size - 8)
         length = int.from_bytes(file.read(8), "little")
         if length > min(MOST_INDEX, size):
             raise ValueError
         file.seek(size - 8 - length)
-        return [{"name": str(it["name"]), "type": str(it["type"]), "at": int(it["at"]), "bytes": int(it["bytes"])}
-                for it in json.loads(file.read(length))]  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ValueError("the kept variables cannot be read: %s is damaged" % path) from None
+        return json.loads(file.read(length))
+    except (OSError, ValueError):
+        raise ValueError("%s is damaged" % path) from None
 
 
 def to_json(rows):

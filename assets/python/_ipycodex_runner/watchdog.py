@@ -18,7 +18,8 @@ class TookTooLong(Exception):
 
 
 def run_within(seconds, function, *arguments):
-    """`function(*arguments)`, interrupted after `seconds`. Only on the main thread, with interrupts on."""
+    """`function(*arguments)`, interrupted after `seconds`, or, where that is a function, when it returns 0: it is asked
+    how long to wait until it is asked again. Only on the main thread, with interrupts on."""
     if getsignal(SIGINT) is not on_sigint or not interrupts.user:
         return function(*arguments)  # the user handles SIGINT: not ours to send
     over = allocate_lock()
@@ -56,18 +57,24 @@ def stop_timer(over, state):
 def interrupt_after(seconds, over, state):
     from _signal import pthread_kill
 
+    ask = seconds if callable(seconds) else None
+    seconds = ask() if ask is not None else seconds
     while not over.acquire(True, seconds):
         if "over" in state:
             return
+        if ask is not None and "pushed" not in state:
+            more = ask()
+            if more:
+                seconds = more
+                continue
         state.append("pushed")
         pthread_kill(MAIN, SIGINT)
         seconds = RETRY
 
 
 def type_name(value):
-    """The name of a value's type, as `str()` of a strange metaclass may not give it."""
-    name = getattr(type(value), "__name__", None)
-    return name if isinstance(name, str) else "object"
+    """The name of a value's type, whatever its metaclass makes of attributes."""
+    return type.__dict__["__name__"].__get__(type(value))
 
 
 def describe_failure(error, doing, seconds):
