@@ -29,6 +29,10 @@ const CONTROL_FD: i32 = 3;
 pub(super) const KEEP_SESSIONS: u8 = 0xff;
 /// Command byte, no signal: another process becomes the leader; its id follows (4 bytes, native order).
 pub(super) const SUCCESSOR: u8 = 0xfe;
+/// Command byte: a signal for the group of another child; its id (4 bytes, native order) and the signal (1) follow.
+pub(super) const OTHER: u8 = 0xfd;
+/// Former leaders that are remembered: their groups end with them.
+const MOST_FORMER: usize = 64;
 /// Time for descendants between SIGTERM and SIGKILL, and again between SIGKILL and giving up.
 const GRACE: Duration = Duration::from_secs(2);
 /// Pause between two looks at the descendants; only the guard's own children announce their end (SIGCHLD).
@@ -98,6 +102,7 @@ fn run(child: i32, control: BorrowedFd<'_>, buffers: &mut Buffers) -> Result<i32
     let mut control = ControlSocket {
         socket,
         leader: Pid::from_raw(child).ok_or(Errno::SRCH)?,
+        former: [0; MOST_FORMER],
         ends_descendants: true,
         ended: false,
     };
@@ -131,6 +136,8 @@ struct ControlSocket {
     socket: OwnedFd,
     /// The process whose group gets the signals, and whose end counts.
     leader: Pid,
+    /// Children that were leaders once; 0: none. Of more than these, the oldest are forgotten.
+    former: [i32; MOST_FORMER],
     /// All descendants end with the leader.
     ends_descendants: bool,
     /// The other end of the socket is closed: we are gone.
@@ -155,8 +162,22 @@ impl ControlSocket {
                         && let Some(heir) = Pid::from_raw(i32::from_ne_bytes(id))
                         && is_child(heir)
                     {
+                        self.former.rotate_right(1);
+                        self.former[0] = self.leader.as_raw_nonzero().get();
                         self.leader = heir;
                     }
+                }
+                Ok(1) if command[0] == OTHER => {
+                    let mut rest = [0; 5];
+                    if rustix::io::read(&self.socket, &mut rest) == Ok(5)
+                        && let [a, b, c, d, signal] = rest
+                        && let Some(child) = Pid::from_raw(i32::from_ne_bytes([a, b, c, d]))
+                        && let Some(signal) = Signal::from_named_raw(signal.into())
+                        && is_child(child)
+                    {
+                        let _ = kill_process_group(child, signal);
+                    }
+                    let _ = rustix::net::send(&self.socket, &command, SendFlags::DONTWAIT);
                 }
                 Ok(1) => {
                     if let Some(signal) = Signal::from_named_raw(command[0].into()) {
@@ -218,7 +239,8 @@ fn drain(exits: &OwnedFd) {
 }
 
 /// Reaps ended children. Returns the leader's status if it was among them, and whether no child is left (orphans become
-/// children of the guard). The leader's group is killed before the leader is reaped, while the id is still its own.
+/// children of the guard). The group of a leader, also of a former one, is killed before that is reaped: the id is still
+/// its own.
 #[allow(unsafe_code)]
 fn reap(control: &mut ControlSocket) -> (Option<i32>, bool) {
     let mut found = None;
@@ -239,8 +261,10 @@ fn reap(control: &mut ControlSocket) -> (Option<i32>, bool) {
                 control.run_commands();
             }
             let led = is_leader(control);
-            if led {
-                let _ = kill_process_group(control.leader, Signal::KILL);
+            if (led || control.former.contains(&id))
+                && let Some(group) = Pid::from_raw(id)
+            {
+                let _ = kill_process_group(group, Signal::KILL);
             }
             let mut status = 0;
             libc::waitpid(id, &raw mut status, 0);

@@ -70,6 +70,8 @@ pub struct Group {
     /// Number of signals that the guard has not sent yet.
     unsent: Arc<Mutex<usize>>,
     killed: Arc<AtomicBool>,
+    /// The child of the guard whose group it is; `None`: the leader's.
+    other: Option<u32>,
 }
 
 impl Child {
@@ -80,6 +82,7 @@ impl Child {
                 control: Arc::new(control),
                 unsent: Arc::default(),
                 killed: Arc::new(AtomicBool::new(false)),
+                other: None,
             },
         }
     }
@@ -179,7 +182,24 @@ impl Group {
     pub fn signal(&self, signal: Signal) {
         let mut unsent = self.unsent();
         self.take_answers(&mut unsent);
-        *unsent += usize::from(self.command(u8::try_from(signal.as_raw()).unwrap_or(0)));
+        let number = u8::try_from(signal.as_raw()).unwrap_or(0);
+        *unsent += usize::from(match self.other {
+            None => self.command(&[number]),
+            Some(process) => {
+                let [a, b, c, d] = process.to_ne_bytes();
+                self.command(&[guard::OTHER, a, b, c, d, number])
+            }
+        });
+    }
+
+    /// Returns the group of another child of this guard, which was the leader before. It has a kill of its own.
+    #[must_use]
+    pub fn of_other(&self, process: u32) -> Self {
+        Group {
+            killed: Arc::default(),
+            other: Some(process),
+            ..self.clone()
+        }
     }
 
     /// Waits until every signal has been sent, at most a second: what the child is given next comes after them.
@@ -223,20 +243,19 @@ impl Group {
     /// Lets descendants with a session of their own (a server, a browser) outlive the child, which is about to be
     /// ended.
     pub fn keep_sessions(&self) {
-        self.command(guard::KEEP_SESSIONS);
+        self.command(&[guard::KEEP_SESSIONS]);
     }
 
     /// Makes another descendant, the leader of its own group, the child: the process that gets the signals, and whose
     /// end counts.
     pub fn follow(&self, process: u32) {
-        let mut command = [guard::SUCCESSOR, 0, 0, 0, 0];
-        command[1..].copy_from_slice(&process.to_ne_bytes());
-        let _ = rustix::io::write(&self.control, &command);
+        let [a, b, c, d] = process.to_ne_bytes();
+        self.command(&[guard::SUCCESSOR, a, b, c, d]);
     }
 
-    fn command(&self, command: u8) -> bool {
+    fn command(&self, command: &[u8]) -> bool {
         // Fails only when no process is left to signal.
-        rustix::io::write(&self.control, &[command]).is_ok()
+        rustix::io::write(&self.control, command).is_ok()
     }
 
     /// Kills the group on request; [`Group::was_killed`] is true from then on.
@@ -286,6 +305,46 @@ mod tests {
         assert!(child.wait_for(Duration::from_secs(60)).unwrap().is_some());
         assert!(stranger.wait_for(Duration::ZERO).unwrap().is_none());
         stranger.end(Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn a_former_leader_gets_signals_of_its_own_and_ends_with_its_group() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().display();
+        // The heir is an orphan, so a child of the guard; the leader has a child in its group.
+        let script = format!(
+            "cd {place}; {ESCAPED}; sleep 1000 & echo $$ $! > own.new; mv own.new own; sleep 1000"
+        );
+        let child = shell(&script, Leadership::Session);
+        let own = folder.path().join("own");
+        while !own.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let read = |name| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let heir: u32 = read("told").trim().parse().unwrap();
+        let ids: Vec<u32> = read("own")
+            .split_whitespace()
+            .map(|id| id.parse().unwrap())
+            .collect();
+        let group = child.group();
+        group.follow(heir);
+        let former = group.of_other(ids[0]);
+        former.kill();
+        former.await_signals();
+        assert!(former.was_killed() && !group.was_killed());
+        let lives = |id: u32| {
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
+            state.is_some_and(|state| !matches!(state, b'Z' | b'X'))
+        };
+        while ids.iter().any(|id| lives(*id)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(lives(heir));
+        // It is gone: its id may be a stranger's.
+        former.signal(Signal::TERM);
+        drop(child);
+        assert!(!lives(heir));
     }
 
     #[test]
