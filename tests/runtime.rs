@@ -29,7 +29,7 @@ macro_rules! runner_tests {
 }
 
 runner_tests! { the_runners_own_tests_pass, super::passes_alone:
-    test_as_ipython test_bindings test_branch test_built_in test_calls test_checkpoints
+    test_as_ipython test_background test_bindings test_branch test_built_in test_calls test_checkpoints
     test_complete test_confinement test_forks test_home test_ipython test_isolation test_kept test_kernel test_libraries
     test_look_back test_merge test_merge_arrays test_merge_programs test_module test_record test_references test_rules
     test_runner test_schemas test_shadows test_signals test_snapshot test_streams test_terminal test_tools test_trial

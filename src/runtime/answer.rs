@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::handoff::{BackgroundReply, Branch};
 use super::look_back::LookBack;
 use super::saved_state::{CheckpointStep, Checkpoints, SavedVariables};
 use crate::output::mime::MimeBundle;
@@ -68,6 +69,10 @@ pub enum RuntimeReply {
     LookedBack(LookBack),
     /// To `Variables`.
     Variables(SavedVariables),
+    /// To `HandOff`: the cell goes on there.
+    HandedOff(Branch),
+    /// To `Background`.
+    Background(Box<BackgroundReply>),
     /// The request was carried out and has no result.
     Done,
     /// The request could not be carried out; the reason.

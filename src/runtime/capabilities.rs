@@ -149,6 +149,12 @@ impl RuntimeCapabilities {
                 self.checkpoints,
                 self.unable("does not support checkpoints, so it cannot look back"),
             ),
+            RuntimeRequest::HandOff { .. }
+            | RuntimeRequest::TakeBack(_)
+            | RuntimeRequest::Background(_) => (
+                self.checkpoints,
+                self.unable("does not support checkpoints, so no cell can go to the background"),
+            ),
             RuntimeRequest::Variables { .. } => {
                 (self.saved_variables, self.unable("cannot keep variables"))
             }

@@ -8,11 +8,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::process::Child;
-
-/// Returns a descriptor that becomes readable when the child has ended; `None` where the system has none.
-pub(super) fn exit_descriptor(child: &Child) -> Option<OwnedFd> {
-    let process = Pid::from_raw(i32::try_from(child.id()).ok()?)?;
+/// Returns a descriptor that becomes readable when the process has ended; `None` where the system has none.
+pub(super) fn exit_descriptor(process: u32) -> Option<OwnedFd> {
+    let process = Pid::from_raw(i32::try_from(process).ok()?)?;
     pidfd_open(process, PidfdFlags::empty()).ok()
 }
 

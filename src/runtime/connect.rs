@@ -3,10 +3,13 @@
 //! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks
 //! nor fails; every failure becomes an event. Absent on purpose: reading settings or the environment.
 
+use std::sync::PoisonError;
+
 use super::request::apply_environment;
 use super::scripted::{Script, ScriptedRuntime};
+use super::supervisor::{BranchParts, EVENTS_IN_FLIGHT};
 use super::{
-    EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, jupyter, python, shell,
+    Branch, EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, jupyter, python, shell,
 };
 
 pub use super::jupyter::{
@@ -18,9 +21,6 @@ pub use super::python::{
     best_interpreter, interpreters,
 };
 pub use super::shell::ShellPlan;
-
-/// Capacity of the event channel; a runtime that fills it stops reading its interpreter.
-const EVENTS_IN_FLIGHT: usize = 256;
 
 /// Events of a runtime, in order. Bounded: a reader that stops reading blocks the interpreter's output, and memory
 /// does not grow.
@@ -64,6 +64,12 @@ pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
         RuntimePlan::Gateway(_) => jupyter::capabilities_of_served(),
         RuntimePlan::Scripted(script) => script.capabilities.clone(),
     }
+}
+
+/// Returns the runtime of a branch, once; the events of its cell come from it.
+pub fn connect_branch(branch: &Branch) -> Option<(Box<dyn Runtime>, RuntimeEvents)> {
+    let parts = branch.parts.downcast_ref::<BranchParts>()?;
+    parts.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Starts a runtime. Its first events may arrive before the first request.

@@ -23,6 +23,7 @@ mod child_io;
 pub mod connect;
 mod control;
 mod event;
+mod handoff;
 mod interpreter;
 mod jupyter;
 mod look_back;
@@ -49,6 +50,7 @@ pub use answer::{
 };
 pub use capabilities::{CompletionSupport, RuntimeCapabilities};
 pub use event::{DisplayData, Ending, Finish, OutputStream, RuntimeEvent};
+pub use handoff::{BackgroundReply, BackgroundRequest, Branch, MergeRow};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use look_back::{LookBack, LookBackRequest, PastState, PastValue};
 pub use request::{

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use ipycodex_jupyter::CommMessage;
 
+use super::handoff::{BackgroundRequest, Branch};
 use super::look_back::LookBackRequest;
 use super::saved_state::{CheckpointRequest, VariablesRequest};
 use crate::text::offset::CodePoints;
@@ -128,6 +129,19 @@ pub enum RuntimeRequest {
     /// Evaluates code in the states that checkpoints hold. Reply:
     /// [`RuntimeReply::LookedBack`](super::RuntimeReply::LookedBack).
     LookBack(LookBackRequest),
+    /// Moves a running cell to the background: the copy of the interpreter from before the cell takes its place. Reply:
+    /// [`RuntimeReply::HandedOff`](super::RuntimeReply::HandedOff).
+    HandOff {
+        /// The cell.
+        cell: RequestId,
+        /// A number for the branch, unique within the life of the runtime.
+        branch: u32,
+    },
+    /// Lets a branch in which nothing runs take its place again; the interpreter that has it ends. Reply:
+    /// [`RuntimeReply::Done`](super::RuntimeReply::Done).
+    TakeBack(Branch),
+    /// About names that a branch has changed. Reply: [`RuntimeReply::Background`](super::RuntimeReply::Background).
+    Background(BackgroundRequest),
     /// Delivers a front-end's comm message to an object of the interpreter. A front-end's `Open` with an unknown
     /// target is closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output carries this request's id.
     /// Reply: [`RuntimeReply::Done`](super::RuntimeReply::Done).

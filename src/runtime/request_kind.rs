@@ -25,6 +25,9 @@ pub(crate) enum RequestKind {
     Checkpoints,
     LookBack,
     Variables,
+    Background,
+    /// Served by the thread that owns the interpreter.
+    HandOff,
     Shutdown,
 }
 
@@ -49,6 +52,8 @@ impl RequestKind {
             RuntimeRequest::Checkpoints(_) => RequestKind::Checkpoints,
             RuntimeRequest::LookBack(_) => RequestKind::LookBack,
             RuntimeRequest::Variables { .. } => RequestKind::Variables,
+            RuntimeRequest::Background(_) => RequestKind::Background,
+            RuntimeRequest::HandOff { .. } | RuntimeRequest::TakeBack(_) => RequestKind::HandOff,
             RuntimeRequest::Shutdown { .. } => RequestKind::Shutdown,
             RuntimeRequest::ReplyInput { .. }
             | RuntimeRequest::ReplyRecord { .. }
@@ -75,6 +80,7 @@ impl RequestKind {
                 | RequestKind::Comm
                 | RequestKind::LookBack
                 | RequestKind::Variables
+                | RequestKind::Background
         )
     }
 
@@ -86,10 +92,15 @@ impl RequestKind {
                 id,
                 answer: RuntimeReply::Done,
             },
-            _ => RuntimeEvent::Replied {
-                id,
-                answer: RuntimeReply::Failed(format!("the Python interpreter ended: {death}")),
-            },
+            _ => self.failed(id, &format!("the Python interpreter ended: {death}")),
+        }
+    }
+
+    /// Returns the end of a request that is not carried out.
+    pub(crate) fn failed(self, id: RequestId, why: &str) -> RuntimeEvent {
+        RuntimeEvent::Replied {
+            id,
+            answer: RuntimeReply::Failed(why.to_owned()),
         }
     }
 }

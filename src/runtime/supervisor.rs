@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::{Receiver, Sender};
 
 use super::request_kind::dead;
 use super::terminal::CellPty;
@@ -20,8 +20,13 @@ use super::{
     RuntimeRequest, StartFailure,
 };
 
+/// Capacity of the event channel; a runtime that fills it stops reading its interpreter.
+pub(super) const EVENTS_IN_FLIGHT: usize = 256;
 /// Two deaths within this time stop the restarts.
 const WINDOW: Duration = Duration::from_secs(60);
+
+/// The runtime of a branch and its events, until they are taken.
+pub(super) type BranchParts = Mutex<Option<(Box<dyn Runtime>, Receiver<RuntimeEvent>)>>;
 
 /// Capabilities as the handle reports them; a supervisor that learns more changes them.
 pub(super) type SharedCapabilities = Arc<Mutex<RuntimeCapabilities>>;
@@ -84,6 +89,14 @@ impl SupervisedRuntime {
             thread: thread.ok(),
             refused,
         }
+    }
+}
+
+impl SupervisedRuntime {
+    /// Numbers the requests from here on.
+    pub(super) fn counting_from(mut self, first: u64) -> Self {
+        self.last_id = first;
+        self
     }
 }
 

@@ -68,14 +68,31 @@ impl CellPty {
     /// # Errors
     /// Errors of the operating system.
     pub(super) fn open(&self) -> io::Result<(Arc<OwnedFd>, OwnedFd)> {
-        let mut state = self.state();
-        let TerminalSize { columns, rows } = state.size;
-        let (master, slave) = process::open_pty(columns, rows, self.stop)?;
-        let master = Arc::new(master);
-        state.master = Some(Arc::clone(&master));
-        state.foreground_program = false;
-        state.in_cell = false;
+        let (master, slave) = self.open_spare()?;
+        self.install(&master, false);
         Ok((master, slave))
+    }
+
+    /// As [`CellPty::open`], without typing into the new pair.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub(super) fn open_spare(&self) -> io::Result<(Arc<OwnedFd>, OwnedFd)> {
+        let TerminalSize { columns, rows } = self.state().size;
+        let (master, slave) = process::open_pty(columns, rows, self.stop)?;
+        Ok((Arc::new(master), slave))
+    }
+
+    /// Types later bytes into the pair with this master; a cell may run there already.
+    pub(super) fn install(&self, master: &Arc<OwnedFd>, in_cell: bool) {
+        let mut state = self.state();
+        state.master = Some(Arc::clone(master));
+        state.foreground_program = false;
+        state.in_cell = in_cell;
+    }
+
+    pub(super) fn size(&self) -> TerminalSize {
+        self.state().size
     }
 
     /// Duplicates the cells' end of the terminal when it is in line mode; reading from it never waits.

@@ -132,7 +132,7 @@ class Cell(object):
 class Host(object):
     record = None  # (path, session)
 
-    def __init__(self, terminal=False, ipython=None, options=(), cwd=None):
+    def __init__(self, terminal=False, ipython=None, options=(), cwd=None, inherited=()):
         request, self.requests = os.pipe()
         self.frames, frame = os.pipe()
         for fd in (request, frame):
@@ -156,7 +156,7 @@ class Host(object):
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(request, frame),
+                pass_fds=(request, frame) + tuple(inherited),
                 start_new_session=True,
                 cwd=cwd,
             )

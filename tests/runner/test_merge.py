@@ -110,11 +110,11 @@ class Outcomes(Case):
             "outcome": "conflict",
             "branch": "deleted",
             "prompt": "changed",
-            "was": "int",
-            "mine": "int",
+            "was": "1",
+            "mine": "5",
         }
         self.assertEqual(merged.rows["cut"], row)
-        row = {"name": "gone", "outcome": "carried", "branch": "deleted", "prompt": None, "was": "int", "mine": "int"}
+        row = {"name": "gone", "outcome": "carried", "branch": "deleted", "prompt": None, "was": "1", "mine": "1"}
         self.assertEqual(merged.rows["gone"], row)
         row = {"name": "a", "outcome": "carried", "branch": "changed", "prompt": None}
         self.assertEqual(merged.rows["a"], dict(row, was="list of 1", now="list of 2", mine="list of 1"))

@@ -8,6 +8,7 @@ restored: the answer lists what the cells wrote (`file_audit`).
 """
 
 import os
+from _thread import allocate_lock
 from select import POLLIN, poll
 from time import perf_counter, time
 
@@ -17,6 +18,7 @@ QUIET = 20  # ms without a request before a copy is made
 LINE = 60  # characters of a cell that name it
 MEASURED = 4  # copies that are measured in one idle moment
 PAGE = 4096
+NONE_KEPT = "no checkpoints are kept: `%ipycodex checkpoints 10` keeps ten"
 KILLED = "its process was killed by something else"
 THINNED = "it was thinned out: the further back, the fewer are kept"
 ELSEWHERE = (
@@ -50,6 +52,9 @@ class Checkpoints:
         self.turn = 0  # which of the older copies are measured next
         self.stale = True  # what runs has changed since the last copy
         self.prefaulter = prefault.Prefaulter()
+        self.lock = allocate_lock()  # held while copies are made, and while the prompt is handed over
+        self.left = None  # of a branch: the copies and the limit that it had at the prompt
+        self.bases = {}  # branch -> a copy of the state that it and the process at the prompt began with
         self.link = None  # to the process that `forward` leads to
         self.forward_processes = []  # that process and all others that have seen more than this one
 
@@ -98,7 +103,8 @@ class Checkpoints:
             if not prefault.collapse_large(copies.load_libc(), lambda: self.is_quiet(None, 0)):
                 continue  # a request has come, or had come and gone
             self.stale = False
-            self.make_copy()
+            with self.lock:
+                self.make_copy()
         return self
 
     def make_copy(self):
@@ -257,7 +263,7 @@ class Checkpoints:
         numbered = [index for index, step in enumerate(self.log) if number is None or step.number == number]
         steps = [index for index in numbered if number is None or self.log[index].session == session]
         if not self.limit:
-            return {"failed": "no checkpoints are kept: `%ipycodex checkpoints 10` keeps ten"}
+            return {"failed": NONE_KEPT}
         if not self.log:
             return {"failed": "no cell has run in this interpreter"}
         if not numbered:
@@ -320,6 +326,8 @@ class Checkpoints:
         """Called in a copy that takes over the interpreter's role; it learns what has been ended since it was made."""
         self.reasons.update(told["reasons"])
         self.drop_dead()
+        if "branch" in told:
+            return self.on_handoff(link, told)
         self.link, self.forward_processes, self.limit = link, told["behind"], told["most"]
         self.memory = dict(told["held"])
         self.stale = True  # a copy of this state is made for the next step back, once idle
@@ -342,6 +350,78 @@ class Checkpoints:
                 "there": self.to_json(),
             }
         }
+
+    # the prompt changes hands while a cell runs
+
+    def make_sure(self):
+        """Makes a copy of this moment where there is none; returns why there is none. A copy that takes over returns
+        here, too: nobody waits for what it answers then."""
+        if not self.limit:
+            return NONE_KEPT
+        if self.stale or not self.has_newest():
+            with self.lock:
+                self.stale = False
+                self.make_copy()
+        return None if self.has_newest() else self.reasons.get(len(self.log), "it ended at once")
+
+    def find_successor(self):
+        """The copy from before the running cell; without one, why."""
+        self.drop_dead()
+        before = len(self.log) - 1
+        found = [copy for copy in self.copies if copy.steps == before]
+        if found:
+            return found[0], None
+        if not self.limit:
+            return None, NONE_KEPT
+        step = self.log[before] if self.log else None
+        return None, self.explain_missing(before, step.session) if step else "nothing has run yet"
+
+    def describe_handoff(self, copy):
+        """What that copy has to know."""
+        return {
+            "synced": 0,
+            "buffer": "",
+            "lines": [],
+            "held": list(self.memory.items()),
+            "most": self.limit,
+            "reasons": [(steps, why) for steps, why in self.reasons.items() if steps < copy.steps],
+        }
+
+    def become_branch(self, successor):
+        """The process at the prompt has the copies from here on."""
+        self.copies.remove(successor)
+        os.close(successor.link)
+        self.left = self.copies, self.limit
+        self.copies, self.limit = [], 0
+        file_audit.current = None
+
+    def on_handoff(self, link, told):
+        """In the copy that is at the prompt from here on."""
+        os.close(link)
+        self.limit, self.memory, self.stale = told["most"], dict(told["held"]), True
+        try:
+            base, woken = copies.make(self.host, len(self.log))
+        except (OSError, copies.Gone):
+            return  # a merge of that branch will say so
+        if woken is not None:
+            os._exit(0)
+        self.bases[told["branch"]] = base
+
+    def return_to_prompt(self):
+        """In a branch whose cell has ended: the process that was at the prompt is gone."""
+        if self.left is not None:
+            (self.copies, self.limit), self.left = self.left, None
+            self.drop_dead()
+            self.reasons[len(self.log) - 1] = "it was at the prompt while In [%d] ran in the background" % (
+                self.log[-1].number
+            )
+            self.stale = True
+
+    def forget(self, branch):
+        """Ends the copy that only a merge of this branch needs."""
+        base = self.bases.pop(branch, None)
+        if base is not None:
+            base.end()
 
     def drop_forward(self):
         """Kills the processes that were stepped back over: new code is about to run."""

@@ -105,6 +105,10 @@ def make(host, steps):
             wire.interrupts.release()
     try:
         told = wait_as_copy(host, theirs, between, before)
+        if "branch" in told:
+            from . import descriptors
+
+            descriptors.take(host, theirs)
         take_over(host, told, baggage)
         restart_threads(host)
     except BaseException:
@@ -304,7 +308,7 @@ def restart_threads(host):
         interrupts.open_wakeup_pipe()
     except (OSError, ValueError):
         interrupts.wakeup_pipe = None
-    host_watch.start(host.requests.fd)
+    host_watch.start(host)
 
 
 def release_terminal(host):
@@ -356,9 +360,9 @@ def as_text(data):
     return bytes(data).decode("latin-1")
 
 
-def send(link, message, must=False):
+def send(link, message, must=False, head=b""):
     try:
-        os.write(link, wire.dump(message).encode("ascii"))
+        os.write(link, head + wire.dump(message).encode("ascii"))
     except OSError:
         if must:
             raise Gone from None

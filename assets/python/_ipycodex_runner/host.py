@@ -23,6 +23,7 @@ class Host:
         self.process = os.getpid()  # the one this is; what user code forks is another
         self.frames = wire.Frames(frame_fd, nonce, pty)
         self.requests = requests.Requests(request_fd)
+        self.handoff_fd = None  # the socket by which the host hands the prompt over to a copy
         self.ids = {}  # of the request that a thread serves; without one it is the main thread's
         self.cell = None  # the request that is the cell which runs
         self.calls = 0

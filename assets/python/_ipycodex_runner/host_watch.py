@@ -1,6 +1,7 @@
 """The thread that notices the end of the host, and signals that the main thread would sleep through.
 
-In: the request pipe, the wake-up pipe of `wire.interrupts`. Out: the exit of this process, 3 s after the host's end.
+In: the request pipe, the wake-up pipe of `wire.interrupts`, the socket for hand-overs of the prompt, which it has
+carried out. Out: the exit of this process, 3 s after the host's end.
 """
 
 import os
@@ -21,14 +22,16 @@ def move_high(fd, number):
     return fd
 
 
-def start(request_fd):
+def start(host):
     """A busy runner must notice the death of its host: the request pipe hangs up, or the parent is gone."""
     from _thread import allocate_lock, start_new_thread
 
+    request_fd, handoff_fd = host.requests.fd, host.handoff_fd
     parent, rest = os.getppid(), allocate_lock()
     rest.acquire()
 
     def watch():
+        nonlocal handoff_fd
         rest.acquire(True, 0.05)  # what is imported here would hold up the first cell
         from select import poll
         from time import sleep
@@ -44,8 +47,15 @@ def start(request_fd):
                 poller.register(parent_fd, 1)  # readable at its end
         if interrupts.wakeup_pipe is not None:
             either.register(interrupts.wakeup_pipe[0], 1)  # readable
+        if handoff_fd is not None:
+            either.register(handoff_fd, 1)  # readable
         while True:
             ready = either.poll(patience)
+            if any(fd == handoff_fd for fd, _event in ready):
+                if not host.answer_handoff():
+                    either.unregister(handoff_fd)
+                    handoff_fd = None
+                continue
             if any(fd in (request_fd, parent_fd) for fd, _event in ready) or (not ready and os.getppid() != parent):
                 break
             if ready and interrupts.repeat(hangup.poll):

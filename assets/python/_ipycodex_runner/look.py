@@ -67,8 +67,13 @@ def answer_as_copy(host, data, mask):
     kept = _signal.getsignal(_signal.SIGUSR1)
     _signal.signal(_signal.SIGUSR1, on_stop)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
-    code = wire.decode(data.decode("ascii"))["code"]
+    told = wire.decode(data.decode("ascii"))
     engine = sys.modules[__package__].engine
+    if "digest" in told:
+        from . import merge
+
+        return merge.write_digests(merge.digest_names(engine), told["digest"])
+    code = told["code"]
 
     def work():
         if kept is not None:

@@ -14,7 +14,7 @@ little-endian.
 import os
 import pickle
 
-from . import array_views, saved_variables, stdlib, watchdog
+from . import array_views, saved_variables, stdlib, watchdog, wire
 from .value_digest import (
     Patience,
     can_change,
@@ -30,6 +30,15 @@ from .value_pickle import ValuePickler, first_line
 HEAD = b"ipycodex merge 1\n"
 ALIGNED = 64  # bytes
 PLAIN = (tuple, frozenset)
+
+
+def write_digests(digests, path):
+    """Writes them as JSON, a whole file or none."""
+    draft = path + ".new~"
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with open(fd, "w") as file:
+        file.write(wire.dump(digests))
+    os.replace(draft, path)
 
 
 class MergeError(Exception):

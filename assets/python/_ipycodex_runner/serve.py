@@ -44,6 +44,9 @@ def main(arguments):
     faulthandler.register(_signal.SIGQUIT, 2)
     host = Host(request_fd, frame_fd, nonce, pty)
     host.confined = "--confine" in arguments and unprotected is None
+    if "--handoff" in arguments:
+        host.answer_handoff = lambda: answer_handoff(host)
+        host.handoff_fd = host_watch.move_high(int(arguments[arguments.index("--handoff") + 1]), 197)
     if "--kernel" in arguments:
         host.kernel = arguments[arguments.index("--kernel") + 1]
     package.host = host
@@ -89,7 +92,7 @@ def main(arguments):
         interrupts.open_wakeup_pipe()
     except (OSError, ValueError):
         interrupts.wakeup_pipe = None  # no descriptors left: an interrupt may have to be pressed twice
-    host_watch.start(request_fd)
+    host_watch.start(host)
     if sys.version_info >= (3, 12):
         os.register_at_fork(before=ignore_own_threads)
     package.server = Server(host, engine, package.parts)
@@ -114,6 +117,17 @@ def ignore_own_threads():
         import warnings
 
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+
+
+def answer_handoff(host):
+    """Hands the prompt over, on the watching thread. True while more may come."""
+    try:
+        from . import handoff
+
+        return handoff.answer(host)
+    except Exception:
+        os.close(host.handoff_fd)  # the host reads its end as a no
+        return False
 
 
 def make_engine(host, module, plain):
@@ -169,6 +183,7 @@ class Server:
             "look_back": self.look_back,
             "trial": self.trial,
             "branch": self.branch,
+            "background": self.background,
             "variables": self.variables,
         }
 
@@ -365,6 +380,11 @@ class Server:
 
             self.checkpointer = lazy_checkpoints.LazyCheckpoints()
         return self.checkpointer.answer(request, self)
+
+    def background(self, request):
+        from . import background
+
+        return self.run_user_code(lambda: background.answer(request, self), False)
 
     def look_back(self, request):
         from . import checkpoints, look_back

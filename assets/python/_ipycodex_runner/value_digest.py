@@ -25,6 +25,8 @@ ATOMS = frozenset(
     (int, float, complex, str, bytes, bool, range, slice, type(None), type(...), type(NotImplemented), types.ModuleType,
      types.BuiltinFunctionType, types.CodeType)
 )  # fmt: skip
+SHOWN = (int, float, complex, str, bytes, bool, type(None))
+SHORT = 40  # characters
 SORTABLE = (int, str, bytes)
 
 
@@ -152,12 +154,21 @@ def is_same(one, other):
     return other is not None and one["digest"] == other["digest"] and one["identity"] == other["identity"]
 
 
+def describe(value):
+    """A short value itself, of others type and size."""
+    if type(value) in SHOWN:
+        text = repr(value)
+        if len(text) <= SHORT:
+            return text
+    return trial.describe_value(value)
+
+
 def digest_value(value, ns):
     sink, refused = HashSink(), {}
     row = {"what": watchdog.type_name(value), "id": None if type(value) in ATOMS else str(id(value)), "identity": None}
 
     def look():
-        row["what"] = trial.describe_value(value)
+        row["what"] = describe(value)
         row["identity"] = find_identity(value)
         DigestPickler(sink, ns, refused).dump(value)
 

@@ -4,7 +4,6 @@
 //! but [`Interpreter::step`], which observes its `patience`; a stream that waits for a mark's frame is not read, so
 //! memory does not grow with a cell's output. Absent on purpose: the meaning of requests and frames.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -14,15 +13,15 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Signal, getrlimit};
 
-use super::super::OutputStream;
 use super::super::child_io::{CHUNK, InputPipe, OutputChunk, exit_descriptor};
 use super::super::control::timespec;
 use super::super::marks::nonce;
 use super::super::terminal::CellPty;
+use super::super::{OutputStream, RequestId};
 use super::control::Control;
+use super::ends::{self, OurEnds};
 use super::find::Candidate;
 use super::plan::{Confinement, ScriptRun};
 use super::sequencer::Sequencer;
@@ -30,11 +29,9 @@ use super::wire::{Lines, describe_line, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
 use crate::text::trace::WIRE;
 
-/// Numbers of the control descriptors in the child, of the requests and of the frames: high, because code that closes
-/// "all" descriptors closes the low ones.
-const NUMBERS: [i32; 2] = [198, 199];
-/// Requested pipe size in bytes, where the system allows it.
-const PIPE: usize = 1024 * 1024;
+/// Numbers of the control descriptors in the child, of the hand-overs, the requests and the frames: high, because code
+/// that closes "all" descriptors closes the low ones.
+const NUMBERS: [i32; 3] = [197, 198, 199];
 
 #[derive(Debug)]
 pub(super) struct Interpreter {
@@ -42,12 +39,28 @@ pub(super) struct Interpreter {
     pub(super) sequencer: Sequencer,
     /// Start of the first line on the frame pipe that was not a frame.
     pub(super) confusion: Option<String>,
-    child: Child,
+    owner: Owner,
     exit: Option<OwnedFd>,
     requests: InputPipe,
     frames: Option<OwnedFd>,
     lines: Lines,
     streams: Vec<Stream>,
+    /// Carries descriptors for a copy; the answers come back on it.
+    handoff: OwnedFd,
+    /// Our ends of the descriptors that were sent, until the answer.
+    successor: Option<OurEnds>,
+    /// The process that is the interpreter, once known.
+    process: u32,
+    nonce: String,
+}
+
+/// What ends with an interpreter.
+#[derive(Debug)]
+enum Owner {
+    /// The guard, and all that it guards.
+    Guard(Child),
+    /// The group of a branch, below the guard of the interpreter that it was.
+    Branch(Group),
 }
 
 #[derive(Debug)]
@@ -61,6 +74,8 @@ enum Source {
     /// A wake-up through [`Control`].
     Call,
     Exit,
+    /// An answer to a hand-over.
+    Handoff,
     /// Room in the request pipe.
     Requests,
     Stream(usize),
@@ -92,9 +107,9 @@ pub(super) struct Launch<'a> {
 }
 
 /// The last numbers that a process may use, where its limit is below [`NUMBERS`].
-fn numbers_within(limit: Option<u64>) -> [i32; 2] {
+fn numbers_within(limit: Option<u64>) -> [i32; 3] {
     let limit = limit.and_then(|limit| i32::try_from(limit).ok());
-    let above = limit.map_or(0, |limit| (NUMBERS[1] + 1 - limit).max(0));
+    let above = limit.map_or(0, |limit| (NUMBERS[2] + 1 - limit).max(0));
     NUMBERS.map(|number| number - above)
 }
 
@@ -105,44 +120,21 @@ impl Interpreter {
     /// Errors of the operating system.
     pub(super) fn start(launch: &Launch<'_>, candidate: &Candidate) -> io::Result<Self> {
         let nonce = nonce()?;
-        let [requests_number, frames_number] = numbers_within(getrlimit(Resource::Nofile).current);
-        let (their_requests, requests) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (frames, their_frames) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (streams, stdio, leadership) = match launch.terminal {
-            Some(terminal) => {
-                let (master, slave) = terminal.open()?;
-                let stdio = [slave.try_clone()?, slave.try_clone()?, slave];
-                (
-                    vec![(OutputStream::Terminal, master)],
-                    stdio,
-                    Leadership::Terminal,
-                )
-            }
-            None => {
-                let (out, their_out) = pipe_with(PipeFlags::CLOEXEC)?;
-                let (err, their_err) = pipe_with(PipeFlags::CLOEXEC)?;
-                let streams = vec![
-                    (OutputStream::Stdout, Arc::new(out)),
-                    (OutputStream::Stderr, Arc::new(err)),
-                ];
-                let input = match launch.runs {
-                    Some(script) if script.alone => {
-                        std::io::stdin().as_fd().try_clone_to_owned()?
-                    }
-                    _ => OwnedFd::from(File::open("/dev/null")?),
-                };
-                (streams, [input, their_out, their_err], Leadership::Session)
-            }
+        let numbers = numbers_within(getrlimit(Resource::Nofile).current);
+        let [handoff_number, requests_number, frames_number] = numbers;
+        let pair = launch.terminal.map(CellPty::open).transpose()?;
+        let leadership = match pair {
+            Some(_) => Leadership::Terminal,
+            None => Leadership::Session,
         };
-        for pipe in [requests.as_fd(), frames.as_fd()]
-            .into_iter()
-            .chain(streams.iter().map(|(_, source)| source.as_fd()))
-        {
-            // Fails for terminals, and for users over their pipe limit; both keep the default size.
-            let _ = fcntl_setpipe_size(pipe, PIPE);
-            rustix::io::ioctl_fionbio(pipe, true)?;
-        }
-        let [stdin, stdout, stderr] = stdio;
+        let (ours, theirs) = ends::open(pair)?;
+        let [null, stdout, stderr] = theirs.streams;
+        let stdin = match launch.runs {
+            Some(script) if script.alone && launch.terminal.is_none() => {
+                std::io::stdin().as_fd().try_clone_to_owned()?
+            }
+            _ => null,
+        };
         let mut plan =
             process::SpawnPlan::new(&candidate.program, leadership, stdin, stdout, stderr);
         plan.arguments = vec![
@@ -150,6 +142,8 @@ impl Interpreter {
             requests_number.to_string().into(),
             frames_number.to_string().into(),
             nonce.clone().into(),
+            "--handoff".into(),
+            handoff_number.to_string().into(),
         ];
         if launch.no_ipython {
             plan.arguments.push("--no-ipython".into());
@@ -183,31 +177,102 @@ impl Interpreter {
         // A deleted directory must not keep the interpreter from starting.
         plan.cwd = Some(launch.cwd.to_owned()).filter(|cwd| cwd.is_dir());
         plan.inherited = vec![
-            (their_requests, requests_number),
-            (their_frames, frames_number),
+            (theirs.handoff, handoff_number),
+            (theirs.requests, requests_number),
+            (theirs.frames, frames_number),
         ];
         let child = process::spawn(plan)?;
-        let kinds: Vec<OutputStream> = streams.iter().map(|(which, _)| *which).collect();
-        Ok(Interpreter {
+        let exit = exit_descriptor(child.id());
+        Ok(Interpreter::new(Owner::Guard(child), exit, ours, nonce))
+    }
+
+    fn new(owner: Owner, exit: Option<OwnedFd>, ours: OurEnds, nonce: String) -> Self {
+        let kinds: Vec<OutputStream> = ours.streams.iter().map(|(which, _)| *which).collect();
+        let streams = ours.streams.into_iter().map(|(which, source)| Stream {
+            source: Some(source),
+            is_terminal: which == OutputStream::Terminal,
+        });
+        Interpreter {
             sequencer: Sequencer::new(&kinds, &nonce),
             confusion: None,
-            exit: exit_descriptor(&child),
-            child,
-            requests: InputPipe::new(requests),
-            frames: Some(frames),
+            owner,
+            exit,
+            requests: InputPipe::new(ours.requests),
+            frames: Some(ours.frames),
             lines: Lines::default(),
-            streams: streams
-                .into_iter()
-                .map(|(which, source)| Stream {
-                    source: Some(source),
-                    is_terminal: which == OutputStream::Terminal,
-                })
-                .collect(),
-        })
+            streams: streams.collect(),
+            handoff: ours.handoff,
+            successor: None,
+            process: 0,
+            nonce,
+        }
+    }
+
+    /// Another process is the interpreter from now on, or it is known which.
+    pub(super) fn is_process(&mut self, process: u32) {
+        self.process = process;
+    }
+
+    /// Returns our end of the terminal of its cells.
+    pub(super) fn terminal(&self) -> Option<&Arc<OwnedFd>> {
+        let stream = self.streams.first().filter(|stream| stream.is_terminal)?;
+        stream.source.as_ref()
+    }
+
+    /// Asks the interpreter, whose cell runs as request `cell`, to hand the prompt over to its copy from before that
+    /// cell. [`Interpreter::handoff_answer`] says what came of it.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub(super) fn begin_handoff(
+        &mut self,
+        cell: RequestId,
+        branch: u32,
+        terminal: Option<&CellPty>,
+    ) -> io::Result<()> {
+        let (ours, theirs) = ends::open(terminal.map(CellPty::open_spare).transpose()?)?;
+        theirs.send(&self.handoff, cell, branch)?;
+        self.successor = Some(ours);
+        Ok(())
+    }
+
+    /// Returns the answer to a hand-over, once it has come: the process that has the prompt, or why none has.
+    pub(super) fn handoff_answer(&mut self) -> Option<Result<u32, String>> {
+        self.successor.as_ref()?;
+        let answer = ends::receive_answer(&self.handoff)?;
+        if answer.is_err() {
+            self.successor = None;
+        }
+        Some(answer)
+    }
+
+    /// After a hand-over to this process: becomes the interpreter that it is, and returns the branch, the one it was.
+    pub(super) fn split(&mut self, process: u32) -> Option<Interpreter> {
+        let successor = self.successor.take()?;
+        let branch = self.group().of_other(self.process);
+        self.group().follow(process);
+        let exit = exit_descriptor(self.process);
+        let owner = std::mem::replace(&mut self.owner, Owner::Branch(branch));
+        let own_exit = std::mem::replace(&mut self.exit, exit);
+        let mut front = Interpreter::new(owner, own_exit, successor, self.nonce.clone());
+        front.process = process;
+        Some(std::mem::replace(self, front))
+    }
+
+    /// Becomes the branch again that it was split from, and ends the process that it was.
+    pub(super) fn return_to(&mut self, branch: Interpreter) {
+        let front = std::mem::replace(self, branch);
+        front.group().follow(self.process);
+        front.group().of_other(front.process).signal(Signal::KILL);
+        self.owner = front.owner;
+        self.exit = front.exit;
     }
 
     pub(super) fn group(&self) -> Group {
-        self.child.group()
+        match &self.owner {
+            Owner::Guard(child) => child.group(),
+            Owner::Branch(group) => group.clone(),
+        }
     }
 
     pub(super) fn request(&mut self, line: &[u8]) {
@@ -243,6 +308,9 @@ impl Interpreter {
         if let Some(exit) = &self.exit {
             watch(Source::Exit, exit.as_fd(), PollFlags::IN);
         }
+        if self.successor.is_some() {
+            watch(Source::Handoff, self.handoff.as_fd(), PollFlags::IN);
+        }
         if let Some(requests) = self.requests.blocked() {
             watch(Source::Requests, requests.as_fd(), PollFlags::OUT);
         }
@@ -274,6 +342,8 @@ impl Interpreter {
             match source {
                 Source::Call => control.clear_wake(),
                 Source::Exit => ended = true,
+                // The answer is read once what came before it was.
+                Source::Handoff => {}
                 Source::Requests => self.requests.send(b""),
                 Source::Stream(index) => drop(self.read_stream(index)),
                 Source::Frames => drop(self.read_frames()),
@@ -320,13 +390,22 @@ impl Interpreter {
         read
     }
 
-    /// Waits for the process and returns its status; kills it when it does not end within `patience`.
-    pub(super) fn reap(&mut self, patience: Duration) -> io::Result<ExitStatus> {
-        if let Some(status) = self.child.wait_for(patience)? {
-            return Ok(status);
+    /// Waits for the process and returns its status; kills it when it does not end within `patience`. The guard has the
+    /// status of a branch.
+    pub(super) fn reap(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        match &mut self.owner {
+            Owner::Guard(child) => {
+                if let Some(status) = child.wait_for(patience)? {
+                    return Ok(Some(status));
+                }
+                child.group().signal(Signal::KILL);
+                child.wait().map(Some)
+            }
+            Owner::Branch(group) => {
+                group.signal(Signal::KILL);
+                Ok(None)
+            }
         }
-        self.child.group().signal(rustix::process::Signal::KILL);
-        self.child.wait()
     }
 
     /// Closes all streams; bytes held back come out of `sequencer`.
@@ -402,11 +481,11 @@ mod tests {
     #[test]
     fn control_descriptors_stay_below_the_limit() {
         for (limit, numbers) in [
-            (None, [198, 199]),
-            (Some(u64::MAX), [198, 199]),
-            (Some(200), [198, 199]),
-            (Some(199), [197, 198]),
-            (Some(64), [62, 63]),
+            (None, [197, 198, 199]),
+            (Some(u64::MAX), [197, 198, 199]),
+            (Some(200), [197, 198, 199]),
+            (Some(199), [196, 197, 198]),
+            (Some(64), [61, 62, 63]),
         ] {
             assert_eq!(numbers_within(limit), numbers, "{limit:?}");
         }

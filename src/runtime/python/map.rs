@@ -52,6 +52,24 @@ impl InFlightRequests {
             .count()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Parts with the cell that goes to the background: returns it and its questions, and the other requests.
+    pub(super) fn split(
+        &mut self,
+        cell: RequestId,
+    ) -> (InFlightRequests, VecDeque<(RequestId, RequestKind)>) {
+        let next_question = self.next_question;
+        let mut branch = std::mem::take(self);
+        self.next_question = next_question;
+        let requests = std::mem::take(&mut branch.requests).into_iter();
+        let (own, others) = requests.partition(|(id, _)| *id == cell);
+        branch.requests = own;
+        (branch, others)
+    }
+
     fn kind(&self, id: RequestId) -> Option<RequestKind> {
         let found = self.requests.iter().find(|(known, _)| *known == id);
         found.map(|(_, kind)| *kind)

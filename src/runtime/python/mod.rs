@@ -6,8 +6,11 @@
 //! output (`sequencer.rs`). Invariant: control and output never share a descriptor, so no output of a cell can be
 //! taken for a frame. Absent on purpose: sanitising output, sizes of results, the user's own terminal.
 
+mod branch;
+mod claim;
 mod control;
 mod deferred_finish;
+mod ends;
 mod find;
 mod host_calls;
 mod interpreter;
@@ -16,6 +19,7 @@ mod map;
 mod plan;
 mod requests;
 mod sequencer;
+mod shutdown_phase;
 mod stage;
 mod start;
 mod startup;

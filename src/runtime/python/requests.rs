@@ -167,10 +167,18 @@ pub(crate) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
             };
             json!({"type": "variables", "id": id, "op": op, "file": file.to_string_lossy()})
         }
+        RuntimeRequest::Background(wish) => {
+            let mut value = serde_json::to_value(wish).unwrap_or_default();
+            value["type"] = "background".into();
+            value["id"] = id.into();
+            value
+        }
         RuntimeRequest::Comm(message) => comm_line(id, message),
         RuntimeRequest::ReplyInput { .. }
         | RuntimeRequest::ReplyRecord { .. }
-        | RuntimeRequest::ReplyCall { .. } => return None,
+        | RuntimeRequest::ReplyCall { .. }
+        | RuntimeRequest::HandOff { .. }
+        | RuntimeRequest::TakeBack(_) => return None,
         RuntimeRequest::Shutdown { .. } => json!({"type": "exit", "id": id}),
     };
     Some(line_of(&value))

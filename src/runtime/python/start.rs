@@ -163,6 +163,7 @@ impl Starter<'_> {
         loop {
             match take_early(&mut interpreter, &mut early, self.oldest()) {
                 Some(Ok(ready)) => {
+                    interpreter.is_process(ready.pid);
                     log::trace!(target: STARTUP, "the interpreter is ready");
                     let info = RuntimeInfo {
                         language: LANGUAGE.to_owned(),
@@ -256,7 +257,8 @@ impl Starter<'_> {
             return StartAttempt::Failed(why);
         }
         let ended = match status {
-            Ok(status) => format!("ended at once ({status})"),
+            Ok(Some(status)) => format!("ended at once ({status})"),
+            Ok(None) => "ended at once".to_owned(),
             Err(error) => format!("ended at once ({error})"),
         };
         let printed: Vec<u8> = early.into_iter().flat_map(|early| early.bytes).collect();

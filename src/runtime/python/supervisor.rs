@@ -11,10 +11,16 @@ use rustix::process::Signal;
 use tokio::sync::mpsc::Sender;
 
 use super::super::control::EventSender;
-use super::super::supervisor::{LastDeath, SupervisedRuntime, Supervisor};
+use super::super::supervisor::{
+    BranchParts, EVENTS_IN_FLIGHT, LastDeath, SupervisedRuntime, Supervisor,
+};
 use super::super::terminal::CellPty;
-use super::super::{Death, RuntimeEvent, RuntimeInfo, RuntimeReply, StartFailure};
+use super::super::{
+    Branch, Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest, StartFailure,
+};
+use super::branch::{FIRST_ID, PendingHandoff, branch_terminal};
 use super::capabilities;
+use super::claim::Claim;
 use super::control::Control;
 use super::deferred_finish::DeferredFinish;
 use super::host_calls::answered_call;
@@ -23,17 +29,13 @@ use super::map::{InFlightRequests, typed_bytes, wants_to_leave};
 use super::plan::PythonPlan;
 use super::requests::{reply_line, request_line, take_back_line};
 use super::sequencer::SequenceItem;
+use super::shutdown_phase::{GRACE, ShutdownPhase};
 use super::start::{EarlyOutput, Start, Starter};
 use super::startup::Startup;
 use super::wire::RunnerFrame;
 use crate::process::SuspendKey;
 use crate::request_kind::{RequestKind, dead};
 
-/// Time for each step of an interpreter's shutdown: exit by itself, then after SIGTERM.
-const GRACE: Duration = Duration::from_secs(1);
-/// Time to receive the shutdown request, before the time for at-exit functions begins: on a busy machine even that
-/// takes a while.
-const HEARING: Duration = Duration::from_secs(3);
 /// Maximum wait of a frame for its mark, or of a stream for its frame, while nothing arrives.
 const MARK_PATIENCE: Duration = Duration::from_secs(1);
 /// Maximum number of chunks read from an ended interpreter; a surviving grandchild may print for ever.
@@ -45,6 +47,9 @@ struct PythonSupervisor {
     terminal: Option<Arc<CellPty>>,
     events: EventSender,
     in_flight: InFlightRequests,
+    handoff: PendingHandoff,
+    /// Of a branch: whoever takes the interpreter back.
+    claim: Option<Arc<Claim>>,
     deferred_finish: DeferredFinish,
     startup: Startup,
     last_death: LastDeath,
@@ -58,13 +63,6 @@ enum AfterExit {
     /// Start another interpreter with the next cell.
     Wait,
     Close,
-}
-
-enum ShutdownPhase {
-    No,
-    /// Requested; the time runs once no code runs.
-    Asked(Option<Instant>),
-    Terminated(Instant),
 }
 
 /// Starts the runtime. An interpreter that does not exit by itself once the runtime is dropped is killed within two
@@ -82,6 +80,8 @@ pub(crate) fn start(plan: PythonPlan, events: Sender<RuntimeEvent>) -> Supervise
         terminal: terminal.clone(),
         events: control.sender(events.clone()),
         in_flight: InFlightRequests::default(),
+        handoff: PendingHandoff::default(),
+        claim: None,
         deferred_finish: DeferredFinish::default(),
         startup: Startup::default(),
         last_death: LastDeath::default(),
@@ -89,6 +89,24 @@ pub(crate) fn start(plan: PythonPlan, events: Sender<RuntimeEvent>) -> Supervise
         leaves_since: None,
     };
     SupervisedRuntime::start(supervisor, control, capabilities, terminal, events)
+}
+
+/// Owns the interpreter of a branch, on a thread of its own, and starts no other.
+struct BranchSupervisor {
+    supervisor: PythonSupervisor,
+    interpreter: Interpreter,
+}
+
+impl Supervisor for BranchSupervisor {
+    const THREAD: &'static str = "branch";
+    const OWNED: &'static str = "a cell in the background";
+
+    fn run(mut self) {
+        self.supervisor.attend(self.interpreter);
+        if let Some(terminal) = &self.supervisor.terminal {
+            terminal.close();
+        }
+    }
 }
 
 impl Supervisor for PythonSupervisor {
@@ -186,11 +204,24 @@ impl PythonSupervisor {
         }
         self.control.set_ready();
         self.startup.again(&mut interpreter);
+        self.attend(interpreter)
+    }
+
+    /// Exchanges requests and events with an interpreter until it ends, or is claimed back.
+    fn attend(&mut self, mut interpreter: Interpreter) -> AfterExit {
         let mut leaving = ShutdownPhase::No;
         self.leaves_since = None;
         loop {
             self.send_requests(&mut interpreter, &mut leaving);
+            // Its answer comes before the end of the cell, so it is looked for before what was read is passed on.
+            self.finish_handoff(&mut interpreter);
             self.emit_certain(&mut interpreter);
+            if let Some(claim) = self.claim.as_ref().filter(|claim| claim.is_wanted())
+                && self.in_flight.is_empty()
+            {
+                claim.give(interpreter);
+                return AfterExit::Close;
+            }
             self.update_foreground(&interpreter);
             if self.deferred_finish.left() == Some(Duration::ZERO) {
                 self.release_end();
@@ -200,7 +231,11 @@ impl PythonSupervisor {
                 return AfterExit::Close;
             }
             let deadlines = [
-                self.enforce_shutdown(&mut interpreter, &mut leaving),
+                leaving.enforce(
+                    &interpreter.group(),
+                    self.in_flight.running() > 0,
+                    self.leaves_since,
+                ),
                 interpreter.sequencer.is_waiting().then_some(MARK_PATIENCE),
                 self.deferred_finish.left(),
             ];
@@ -235,6 +270,22 @@ impl PythonSupervisor {
             let Some(kind) = RequestKind::from_request(&request) else {
                 continue;
             };
+            match &request {
+                RuntimeRequest::HandOff { cell, branch } => {
+                    let (terminal, current) = (self.terminal.as_deref(), self.in_flight.current);
+                    let begun =
+                        self.handoff
+                            .begin(id, (*cell, *branch), current, terminal, interpreter);
+                    if let Err(why) = begun {
+                        self.events.send(kind.failed(id, &why));
+                    }
+                }
+                RuntimeRequest::TakeBack(branch) => {
+                    let answer = self.take_back(branch, interpreter);
+                    self.events.send(RuntimeEvent::Replied { id, answer });
+                }
+                _ => {}
+            }
             if let Some(line) = request_line(id, &request) {
                 self.in_flight.add(id, kind);
                 self.startup.asked(id, &request);
@@ -246,6 +297,86 @@ impl PythonSupervisor {
             }
         }
         self.update_running();
+    }
+
+    /// Ends a hand-over that was answered.
+    fn finish_handoff(&mut self, interpreter: &mut Interpreter) {
+        let Some((id, cell, split)) = self.handoff.finish(interpreter) else {
+            return;
+        };
+        let answer = match split {
+            Ok(branch) => RuntimeReply::HandedOff(self.separate(cell, branch, interpreter)),
+            Err(why) => RuntimeReply::Failed(why),
+        };
+        self.events.send(RuntimeEvent::Replied { id, answer });
+    }
+
+    /// Starts the runtime of a branch, which gets the cell; all else is the interpreter's that has the prompt.
+    fn separate(&mut self, cell: RequestId, branch: Interpreter, front: &Interpreter) -> Branch {
+        let control = Arc::new(Control::new());
+        control.set_group(Some(branch.group()));
+        control.set_ready();
+        control.set_running(1, true);
+        let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);
+        let terminal = self
+            .terminal
+            .as_ref()
+            .map(|terminal| branch_terminal(terminal, &branch, &control));
+        self.attach(front);
+        let (in_flight, others) = self.in_flight.split(cell);
+        for (id, kind) in others {
+            let why = "the cell that it waited for goes on in the background; ask again";
+            self.events.send(kind.failed(id, why));
+        }
+        self.update_running();
+        let claim = Arc::new(Claim::new(Arc::clone(&control)));
+        let supervisor = BranchSupervisor {
+            supervisor: PythonSupervisor {
+                plan: self.plan.clone(),
+                control: Arc::clone(&control),
+                terminal: terminal.clone(),
+                events: control.sender(sender.clone()),
+                in_flight,
+                handoff: PendingHandoff::default(),
+                claim: Some(Arc::clone(&claim)),
+                deferred_finish: std::mem::take(&mut self.deferred_finish),
+                startup: Startup::default(),
+                last_death: LastDeath::default(),
+                restarted: true,
+                leaves_since: None,
+            },
+            interpreter: branch,
+        };
+        let able = Arc::new(Mutex::new(capabilities(terminal.is_some())));
+        let runtime = SupervisedRuntime::start(supervisor, control, able, terminal, sender)
+            .counting_from(FIRST_ID);
+        let parts: BranchParts = Mutex::new(Some((Box::new(runtime), events)));
+        let parts = Arc::new(parts);
+        Branch { parts, claim }
+    }
+
+    /// Types into the terminal of this interpreter, and signals it, from now on.
+    fn attach(&self, interpreter: &Interpreter) {
+        if let (Some(terminal), Some(master)) = (&self.terminal, interpreter.terminal()) {
+            terminal.install(master, false);
+        }
+        self.control.set_group(Some(interpreter.group()));
+        self.control.set_ready();
+    }
+
+    /// Lets a branch take the prompt again; the process that had it ends.
+    fn take_back(&mut self, branch: &Branch, interpreter: &mut Interpreter) -> RuntimeReply {
+        if !self.in_flight.is_empty() {
+            return RuntimeReply::Failed("the interpreter at the prompt works".into());
+        }
+        match branch.claim.downcast_ref().and_then(Claim::take) {
+            None => RuntimeReply::Failed("the branch has ended".into()),
+            Some(returned) => {
+                interpreter.return_to(returned);
+                self.attach(interpreter);
+                RuntimeReply::Done
+            }
+        }
     }
 
     fn update_running(&self) {
@@ -304,6 +435,7 @@ impl PythonSupervisor {
         if let RunnerFrame::Moved { pid } = frame {
             // Before any other thread learns of the move: the old process may end from here on.
             interpreter.group().follow(pid);
+            interpreter.is_process(pid);
             return None;
         }
         if matches!(frame, RunnerFrame::Started { .. }) {
@@ -348,33 +480,12 @@ impl PythonSupervisor {
         }
     }
 
-    /// Kills a shut-down interpreter that does not exit; returns the time until the next check.
-    fn enforce_shutdown(
-        &self,
-        interpreter: &mut Interpreter,
-        leaving: &mut ShutdownPhase,
-    ) -> Option<Duration> {
-        let now = Instant::now();
-        let (deadline, signal) = match leaving {
-            ShutdownPhase::No => return None,
-            ShutdownPhase::Asked(_) if self.in_flight.running() > 0 => return None,
-            ShutdownPhase::Asked(deadline) => {
-                let hears_until = *deadline.get_or_insert(now + HEARING);
-                let deadline = self.leaves_since.map_or(hears_until, |since| since + GRACE);
-                (deadline, Signal::TERM)
-            }
-            ShutdownPhase::Terminated(deadline) => (*deadline, Signal::KILL),
-        };
-        if now < deadline {
-            return Some(deadline - now);
-        }
-        interpreter.group().signal(signal);
-        *leaving = ShutdownPhase::Terminated(now + GRACE);
-        Some(GRACE)
-    }
-
     /// Ends the interpreter of a closed runtime. Its last output is read and dropped, so that it can exit.
     fn end(&mut self, mut interpreter: Interpreter) {
+        if self.claim.is_some() {
+            // A branch leaves nothing to those who come after it.
+            return interpreter.group().kill();
+        }
         interpreter.group().keep_sessions();
         interpreter.close_requests();
         for signal in [Signal::TERM, Signal::KILL] {
@@ -424,13 +535,25 @@ impl PythonSupervisor {
         let death = match interpreter.confusion.take() {
             _ if group.was_killed() => Death::Killed,
             Some(what) => Death::ProtocolError(what),
-            None => Death::from(status),
+            None => match status.transpose() {
+                Some(status) => Death::from(status),
+                None => Death::Reported("its process has ended".into()),
+            },
         };
+        if let Some(id) = self.handoff.take() {
+            let answer = RuntimeReply::Failed(format!("the Python interpreter ended: {death}"));
+            self.events.send(RuntimeEvent::Replied { id, answer });
+        }
         self.end_cell();
         self.end_open(&death);
         self.control.set_group(None);
         if expected {
             return AfterExit::Wait;
+        }
+        if self.claim.is_some() {
+            let restarting = false;
+            self.events.send(RuntimeEvent::Died { death, restarting });
+            return AfterExit::Close;
         }
         let restarting = self.last_death.restarts(&death);
         self.events.send(RuntimeEvent::Died { death, restarting });

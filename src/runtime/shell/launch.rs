@@ -90,7 +90,7 @@ pub(super) fn launch(
     rustix::io::ioctl_fionbio(lines.as_fd(), true)?;
     rustix::io::ioctl_fionbio(commands.as_fd(), true)?;
     Ok(LaunchedShell {
-        exit: exit_descriptor(&child),
+        exit: exit_descriptor(child.id()),
         child,
         master,
         lines,

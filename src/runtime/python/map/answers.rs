@@ -84,8 +84,12 @@ pub(crate) fn answer_of(kind: RequestKind, mut answer: Map<String, Value>) -> Ru
         RequestKind::Variables => serde_json::from_value(take("variables"))
             .map(RuntimeReply::Variables)
             .unwrap_or_else(|error| RuntimeReply::Failed(error.to_string())),
+        RequestKind::Background => serde_json::from_value(take("background"))
+            .map(RuntimeReply::Background)
+            .unwrap_or_else(|error| RuntimeReply::Failed(error.to_string())),
         RequestKind::SetVariables
         | RequestKind::Comm
+        | RequestKind::HandOff
         | RequestKind::Shutdown
         | RequestKind::Execute => RuntimeReply::Done,
     }

@@ -1,0 +1,108 @@
+"""A cell in the background: the prompt passes to the copy from before the cell, which goes on; both engines."""
+
+import array
+import json
+import os
+import pty
+import select
+import signal
+import socket
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import LIMIT, Checkpointed, Host, is_alive, kill  # noqa: E402
+
+IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
+
+
+class Successor(Host):
+    """The host of a copy that gets the prompt. `ends`: the descriptors for the copy."""
+
+    def __init__(self, terminal):
+        request, self.requests = os.pipe()
+        self.frames, frame = os.pipe()
+        if terminal:
+            master, slave = pty.openpty()
+            self.streams, streams = [master], [slave, os.dup(slave), os.dup(slave)]
+        else:
+            (out, their_out), (err, their_err) = os.pipe(), os.pipe()
+            self.streams, streams = [out, err], [os.open(os.devnull, os.O_RDONLY), their_out, their_err]
+        self.ends = [request, frame] + streams
+        self.raw = {fd: bytearray() for fd in self.streams}
+        self.old, self.lines, self.number, self.pending, self.ended = {}, b"", 1000, [], False
+        self.pid = None
+
+    def close(self):
+        if self.pid:
+            kill(self.pid)
+        for fd in [self.frames, self.requests] + self.streams:
+            os.close(fd)
+
+
+class Background(Checkpointed):
+    def begin(self, terminal=False):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        theirs.set_inheritable(True)
+        number = theirs.fileno()
+        host = self.start(terminal=terminal, options=["--handoff", str(number)], inherited=[number])
+        theirs.close()
+        host.handoff, host.terminal = ours, terminal
+        self.addCleanup(ours.close)
+        return host
+
+    def hand_over(self, host, cell, branch=1):
+        """The host of the copy that has the prompt from here on, or why none has."""
+        front = Successor(host.terminal)
+        self.addCleanup(front.close)
+        front.handoff, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(front.handoff.close)
+        rights = array.array("i", front.ends + [theirs.fileno()])
+        told = json.dumps({"id": cell, "branch": branch}).encode()
+        host.handoff.sendmsg([told], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        for fd in front.ends:
+            os.close(fd)
+        theirs.close()
+        self.assertTrue(select.select([host.handoff], [], [], LIMIT)[0])
+        answer = json.loads(host.handoff.recv(1 << 16).decode())
+        if "failed" in answer:
+            return answer["failed"]
+        front.pid = front.leader = answer["process"]
+        front.cells, front.terminal = host.cells, host.terminal
+        return front
+
+    def test_the_prompt_goes_on_with_what_was_there_before_the_cell(self):
+        for terminal in (False, True):
+            with self.subTest(terminal=terminal):
+                host = self.begin(terminal)
+                self.cell(host, "import time; a = [1]")
+                cell = host.send(
+                    code="a.append(2); print('on'); time.sleep(1); print('off'); b = 3; a", executionCount=2
+                )
+                host.cells = 2
+                host.wait_output(b"on")
+                front = self.hand_over(host, cell)
+                self.assertEqual(self.value(front, "a, 'b' in dir()"), "([1], False)")
+                self.settle(front)
+                self.cell(front, "a.append(7)")
+                self.assertEqual(self.value(front, "a"), "[1, 7]")
+                done = host.finish()
+                self.assertIn("off", done.output)
+                self.assertEqual(done.value, "[1, 2]")
+                self.assertEqual(self.value(host, "a, b"), "([1, 2], 3)")
+                self.assertIn("stepped", self.step(front, "back", number=3))
+                self.assertEqual(self.value(front, "a"), "[1]")
+
+
+@unittest.skipUnless(IPYTHON, "no interpreter with IPython")
+class WithIPython(Background, unittest.TestCase):
+    ipython = IPYTHON
+
+
+class BuiltIn(Background, unittest.TestCase):
+    pass
+
+
+if __name__ == "__main__":
+    unittest.main()
