@@ -5,6 +5,7 @@ mod agent_kernels;
 mod agents;
 mod answer_blocks;
 mod attachments;
+mod background;
 mod cell_copies;
 mod cells;
 mod checkpoints;

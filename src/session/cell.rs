@@ -9,21 +9,24 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::artifacts::MOST_BYTES;
-use crate::effect::{Effect, RecordWrite, RecordedOutput, To};
+use crate::effect::{Effect, Event, RecordWrite, RecordedOutput, To};
 use crate::events::{AfterEvent, CellEvent, Notice, SessionEvent, TextEvent};
 use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
 use crate::output_collector::OutputCollector;
 use crate::outputs::Outputs;
 use crate::record::CellStatus;
-use crate::run::RunSender;
+use crate::run::{RunSender, stream};
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
 use crate::runtimes::RuntimeRole;
+use crate::text::cut;
 
 pub(super) use origin::{CellOrigin, CellResult};
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;
+/// Longest first line kept, in characters.
+const FIRST_LINE: usize = 60;
 /// Bytes of output that the record keeps; of longer output it keeps the text that the model gets.
 const RECORDED: usize = 1 << 20;
 
@@ -40,6 +43,10 @@ pub(super) struct CellRun {
     /// Its source, where it goes into an open notebook.
     kept: Option<String>,
     metadata: Map<String, Value>,
+    /// The first line of its source, cut when it is long.
+    first_line: String,
+    /// The cell goes to the background as soon as it runs.
+    starts_behind: bool,
     out: RunSender,
 }
 
@@ -74,6 +81,8 @@ impl CellRun {
             verbosity: Verbosity::Full,
             kept: None,
             metadata: Map::new(),
+            first_line: String::new(),
+            starts_behind: false,
             out,
         }
     }
@@ -81,6 +90,20 @@ impl CellRun {
     pub(super) fn on_runtime_of(mut self, role: RuntimeRole) -> Self {
         self.role = role;
         self
+    }
+
+    pub(super) fn with_source(mut self, source: &str) -> Self {
+        let line = source.trim().lines().next().unwrap_or_default();
+        self.first_line = cut(line, FIRST_LINE).into_owned();
+        self
+    }
+
+    pub(super) fn first_line(&self) -> &str {
+        &self.first_line
+    }
+
+    pub(super) fn start_behind(&mut self, behind: bool) {
+        self.starts_behind = behind;
     }
 
     pub(super) fn keep(&mut self, source: String) {
@@ -93,6 +116,29 @@ impl CellRun {
 
     pub(super) fn show_only_on_error(&mut self) {
         self.verbosity = Verbosity::OnError;
+    }
+
+    /// The cell goes on in this runtime, where nobody looks.
+    pub(super) fn move_to(&mut self, role: RuntimeRole) {
+        self.role = role;
+        self.hide();
+    }
+
+    pub(super) fn hide(&mut self) {
+        self.verbosity = Verbosity::Off;
+        self.out = stream().0;
+    }
+
+    /// Shows what comes from now on there; returns the output so far, as text.
+    pub(super) fn show_to(&mut self, out: RunSender) -> String {
+        self.verbosity = Verbosity::Full;
+        self.out = out;
+        self.shown.text()
+    }
+
+    /// Returns true for a cell of the user's in the user's interpreter.
+    pub(super) fn is_movable(&self) -> bool {
+        self.role == RuntimeRole::User && matches!(self.origin, CellOrigin::User(_))
     }
 
     pub(super) fn skip(&mut self) {
@@ -138,7 +184,10 @@ impl CellRun {
         let effects = match event {
             RuntimeEvent::Started { .. } if self.origin != CellOrigin::Internal => {
                 self.begun = true;
-                vec![self.emit(CellEvent::Started)]
+                let behind = self.starts_behind;
+                let behind = behind.then_some(Effect::Raise(Event::BackgroundWanted));
+                let begun = self.emit(CellEvent::Started);
+                [begun].into_iter().chain(behind).collect()
             }
             RuntimeEvent::Output {
                 stream,

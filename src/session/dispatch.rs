@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::Submission;
+use crate::branches;
 use crate::commands::{self, replace, turns};
 use crate::effect::{Effect, Event, RecordWrite, To};
 use crate::events::{AfterEvent, Notice, RunKind};
@@ -138,6 +139,10 @@ fn begin_cell(step: &mut Step<'_>, code: String, submission: Submission, out: &R
         let hidden = true;
         step.push(Effect::Record(RecordWrite::Hide { lines, hidden }));
     }
+    let (code, behind) = match branches::without_magic(&code) {
+        Some(rest) => (rest.to_owned(), true),
+        None => (code, false),
+    };
     let execute = Execute {
         execution_count: line,
         store_history: line.is_some(),
@@ -154,6 +159,9 @@ fn begin_cell(step: &mut Step<'_>, code: String, submission: Submission, out: &R
         step.push(Effect::StartRuntime);
     }
     let stops = submission.stop_on_error;
+    if let (Some(line), true) = (recorded, behind) {
+        return jobs::run_behind(step, execute, line, stops, out);
+    }
     jobs::run_code(step, RuntimeRole::User, execute, recorded, stops, out);
 }
 

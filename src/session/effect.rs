@@ -16,6 +16,7 @@ use crate::agent::{
 };
 use crate::approvals::ApprovalRequester;
 use crate::attachments::Attachments;
+use crate::branches::event::BranchEvent;
 use crate::cell::CellOrigin;
 use crate::dialog::Dialog;
 use crate::editor::EditorRequest;
@@ -38,8 +39,8 @@ use crate::replay::{Replay, ReplayPurpose};
 use crate::rewind_plan::RewindRequest;
 use crate::run::RunSender;
 use crate::runtime::{
-    Execute, HostRequest, InputReply, RequestId, RuntimeEvent, RuntimeReply, RuntimeRequest,
-    SavedVariables,
+    Branch, Execute, HostRequest, InputReply, RequestId, RuntimeEvent, RuntimeReply,
+    RuntimeRequest, SavedVariables,
 };
 use crate::runtimes::RuntimeRole;
 use crate::submission::QueuedJob;
@@ -92,8 +93,8 @@ pub(crate) enum Effect {
     Notify(RuntimeRole, RuntimeRequest),
     /// Answer the `input()` of the code that asked last.
     ReplyInput(u64, InputReply),
-    /// Ask the user's runtime; [`Event::RuntimeReplied`] or its own reply follows.
-    AskRuntime(RuntimeRequest, RuntimeRequester),
+    /// Ask a runtime; [`Event::RuntimeReplied`] or its own reply follows.
+    AskRuntime(RuntimeRole, RuntimeRequest, RuntimeRequester),
     /// Give the user's code the last prompt and its answer, or take them away.
     PublishExchange(Option<(String, String)>),
     /// [`Event::TurnStarted`] follows.
@@ -123,6 +124,10 @@ pub(crate) enum Effect {
     /// Number the cells of the user's interpreter in the session with this index.
     NumberIn(u32),
     ReplaceAgent(ConnectAgent),
+    /// A branch is a runtime from now on, which runs this cell; values on their way from it are in this folder.
+    AddBranch(u32, RequestId, Branch, PathBuf),
+    /// End a branch, and remove its folder.
+    EndBranch(u32, PathBuf),
     StartKernel(u32, KernelRequest),
     EndKernels(Vec<u32>),
     /// End these kernels to make room for another one: [`Event::KernelsEvicted`] follows.
@@ -229,6 +234,10 @@ pub(crate) enum Event {
     FunctionsFound(Vec<ToolSpec>),
     /// The user stops what is active.
     Interrupted,
+    /// The running cell is to go to the background.
+    BackgroundWanted,
+    /// For this branch.
+    Branch(u32, BranchEvent),
     /// The user skips the step of a replay.
     Skipped,
     /// The user has more input for the running turn.
@@ -390,6 +399,8 @@ pub(crate) struct CellStart {
     pub(crate) execute: Execute,
     pub(crate) origin: CellOrigin,
     pub(crate) stops: bool,
+    /// The cell goes to the background as soon as it runs.
+    pub(crate) behind: bool,
 }
 
 pub(crate) type EffectsFuture = Pin<Box<dyn Future<Output = Vec<Effect>> + Send>>;

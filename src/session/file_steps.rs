@@ -107,6 +107,14 @@ impl FileSteps {
         self.cells.extend(owner.map(|owner| ((role, id), owner)));
     }
 
+    /// A cell of the user's goes on in this branch.
+    pub(super) fn move_cell(&mut self, cell: RequestId, branch: u32) {
+        if let Some(owner) = self.cells.remove(&(RuntimeRole::User, cell)) {
+            self.cells
+                .insert((RuntimeRole::Branch(branch), cell), owner);
+        }
+    }
+
     pub(super) fn on_runtime(&mut self, role: RuntimeRole, event: &RuntimeEvent) {
         let Some(history) = &self.history else {
             return;

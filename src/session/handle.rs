@@ -75,7 +75,7 @@ pub(super) enum Query {
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmShell(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
-    ShellJobs(oneshot::Sender<Vec<String>>),
+    Jobs(oneshot::Sender<Vec<String>>),
     Choices(oneshot::Sender<Choices>),
     Surroundings(oneshot::Sender<SessionSnapshot>),
     Models(oneshot::Sender<Vec<(String, String)>>),
@@ -240,6 +240,11 @@ impl SessionHandle {
         self.raise(Event::Skipped);
     }
 
+    /// Lets the running cell go on in the background, if that is possible; its run ends then.
+    pub fn move_to_background(&self) {
+        self.raise(Event::BackgroundWanted);
+    }
+
     /// Sends more input to the running turn. [`AnswerEvent::Steered`](crate::AnswerEvent::Steered) says in its run
     /// whether the turn has taken it; a run that ends without has not.
     pub fn steer(&self, text: String) {
@@ -345,9 +350,10 @@ impl SessionHandle {
         self.request(Query::WarmShell).flatten()
     }
 
-    /// Returns the command lines of jobs that run or are stopped in the shell and end with it.
-    pub fn shell_jobs(&self) -> Vec<String> {
-        self.request(Query::ShellJobs).unwrap_or_default()
+    /// Returns what ends with the session: cells in the background, and command lines of jobs that run or are stopped
+    /// in its shell.
+    pub fn jobs(&self) -> Vec<String> {
+        self.request(Query::Jobs).unwrap_or_default()
     }
 
     /// Starts the agent's process if it does not run yet; does not wait for it.

@@ -1,6 +1,8 @@
 //! What a session reaches: the runtimes, the agent, the record, its files, and the front-ends.
 
 use std::cell::RefCell;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -183,8 +185,12 @@ impl SessionIo {
                     runtime.notify(RuntimeRequest::ReplyInput { call, reply });
                 }
             }
-            Effect::AskRuntime(request, requester) => {
-                if let Some((requester, refused)) = self.runtimes.user.ask(request, requester) {
+            Effect::AskRuntime(role, request, requester) => {
+                let refused = match self.runtimes.of(role) {
+                    Some(runtime) => runtime.ask(request, requester),
+                    None => Some((requester, RuntimeReply::Failed("it has ended".into()))),
+                };
+                if let Some((requester, refused)) = refused {
                     queue.raise(Event::RuntimeReplied(requester, refused));
                 }
             }
@@ -230,6 +236,20 @@ impl SessionIo {
                         .name("old agent".into())
                         .spawn(move || drop(old));
                 }
+            }
+            Effect::AddBranch(number, cell, branch, folder) => {
+                self.runtimes.add_branch(number, &branch);
+                self.files.move_cell(cell, number);
+                // Where that fails, what is written there fails, too, and says so.
+                let _ = DirBuilder::new().mode(0o700).create(folder);
+            }
+            Effect::EndBranch(number, folder) => {
+                let runtime = self.runtimes.remove_branch(number);
+                drop(tokio::task::spawn_blocking(move || {
+                    drop(runtime);
+                    // It may be gone.
+                    let _ = std::fs::remove_dir_all(folder);
+                }));
             }
             Effect::StartKernel(number, request) => {
                 let planned = (self.deps.kernels)(&request);

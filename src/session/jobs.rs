@@ -9,7 +9,7 @@ use crate::agent::Usage;
 use crate::attachments::{self, Attachments};
 use crate::cell::{CellOrigin, CellRun};
 use crate::config::{Images, RewindFiles};
-use crate::effect::{CellStart, CodeStarter, Effect, Event, Found, RecordWrite};
+use crate::effect::{CellStart, CodeStarter, Effect, Event, Found, RecordWrite, warn};
 use crate::events::{BeginEvent, RunKind};
 use crate::input::prompt_source;
 use crate::markdown::Background;
@@ -17,7 +17,7 @@ use crate::prompt::Prompt;
 use crate::record::TurnRow;
 use crate::replay::{ReplayCell, ReplayRun};
 use crate::run::RunSender;
-use crate::runtime::{DarkRendering, Execute, RuntimeRequest};
+use crate::runtime::{BackgroundRequest, DarkRendering, Execute, RuntimeReply, RuntimeRequest};
 use crate::runtimes::RuntimeRole;
 use crate::scheduler::{ActiveJob, CellJob};
 use crate::step::Step;
@@ -151,6 +151,7 @@ pub(super) fn run_code(
         execute,
         origin,
         stops,
+        behind: false,
     };
     let Some(line) = recorded else {
         return run_cell(step, start(CellOrigin::Private), out);
@@ -164,14 +165,52 @@ pub(super) fn run_code(
     });
 }
 
+/// Runs code of the user in the background, where there is a checkpoint of this moment that can have the prompt.
+pub(super) fn run_behind(
+    step: &mut Step<'_>,
+    execute: Execute,
+    line: u32,
+    stops: bool,
+    out: &RunSender,
+) {
+    let start = Box::new(CellStart {
+        role: RuntimeRole::User,
+        execute,
+        origin: CellOrigin::User(line),
+        stops,
+        behind: true,
+    });
+    let told = step.ask_runtime(RuntimeRequest::Background(BackgroundRequest::Ready));
+    let recording = ActiveJob::Recording { interrupted: false };
+    let record = step.ctx.record.clone();
+    step.wait_as(recording, out, async move {
+        record.wait_written().await;
+        let why = match told.await {
+            Ok(RuntimeReply::Background(told)) => told.why,
+            Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => Some(why),
+            _ => Some("the interpreter has ended".to_owned()),
+        };
+        match why {
+            None => vec![Effect::found(Found::Cell(start))],
+            Some(why) => warn(format!(
+                "not run, since it cannot go to the background: {why}"
+            )),
+        }
+    });
+}
+
 pub(super) fn run_cell(step: &mut Step<'_>, start: CellStart, out: &RunSender) {
     let CellStart {
         role,
         execute,
         origin,
         stops,
+        behind,
     } = start;
-    let mut run = CellRun::new(origin, out.clone()).on_runtime_of(role);
+    let mut run = CellRun::new(origin, out.clone())
+        .on_runtime_of(role)
+        .with_source(&execute.code);
+    run.start_behind(behind);
     if step.ctx.workbook.is_open() {
         run.keep(execute.code.clone());
     }

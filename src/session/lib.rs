@@ -18,6 +18,7 @@ mod answer_events;
 mod approvals;
 pub mod artifacts;
 mod attachments;
+mod branches;
 mod cell;
 mod clipboard;
 mod commands;
@@ -119,7 +120,9 @@ pub use notice::report_notice;
 pub use peers::{
     ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
 };
-pub use question::{ProposedCell, Question, QuestionChoice, QuestionSubject, Reply, SteppedCell};
+pub use question::{
+    NameConflict, ProposedCell, Question, QuestionChoice, QuestionSubject, Reply, SteppedCell,
+};
 pub use replacement::{InterpreterStep, LeavingEntry, Replacement, ReplacementPurpose};
 pub use replay::{Replay, ReplayStep};
 pub use replay_summary::{ReplayStop, ReplaySummary};

@@ -6,6 +6,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
 use crate::agent::{Agent, AgentEvent};
+use crate::branches::event::BranchQuestion;
 use crate::config::AgentChoice;
 use crate::ids::{CallId, JobId};
 use crate::kernels::KernelRequest;
@@ -49,6 +50,8 @@ pub(super) enum RuntimeRequester {
     Handle(oneshot::Sender<RuntimeReply>),
     Prompt(JobId),
     Tool(CallId),
+    /// For the branch with this number.
+    Branch(u32, BranchQuestion),
 }
 
 /// A peer that may not be connected yet.

@@ -28,12 +28,12 @@ pub(super) fn answer(query: Query, state: &SessionState, io: &mut SessionIo) {
         Query::WarmRuntime(answer) => drop(answer.send(io.runtimes.user.get().terminal())),
         Query::WarmShell(answer) => drop(answer.send(io.runtimes.shell.get().terminal())),
         Query::WarmAgent => io.agent.get_mut().get().warm_up(),
-        Query::ShellJobs(answer) => {
-            let leader = io.runtimes.shell.process();
+        Query::Jobs(answer) => {
+            let (leader, cells) = (io.runtimes.shell.process(), state.branches.running());
             // Listing the system's processes may take a while.
             tokio::task::spawn_blocking(move || {
-                let jobs = leader.map_or(Vec::new(), process::session_commands);
-                let _ = answer.send(jobs);
+                let shell = leader.map_or(Vec::new(), process::session_commands);
+                let _ = answer.send(cells.into_iter().chain(shell).collect());
             });
         }
         Query::Choices(answer) => drop(answer.send(state.choices.clone())),

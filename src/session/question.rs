@@ -58,6 +58,8 @@ pub enum QuestionSubject {
     Replacement(Replacement),
     /// Files that steps have changed can be put back.
     Files(Box<FileRewind>),
+    /// A name was changed here and in a branch that is merged.
+    NameConflict(NameConflict),
     /// Variables were kept when the session ended and can be restored.
     Variables(SavedVariables),
     /// A prompt consists of pictures alone and none can be sent; the reasons, a line each.
@@ -81,6 +83,20 @@ pub struct ProposedCell {
     pub reset: bool,
 }
 
+/// A name with two values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameConflict {
+    /// The In number of the cell that the branch has run.
+    pub line: u32,
+    pub name: String,
+    /// The value in the branch, type and size; empty: deleted there.
+    pub theirs: String,
+    /// The value at the prompt; empty: deleted here.
+    pub ours: String,
+    /// The name that the value of the branch gets beside the other.
+    pub both: String,
+}
+
 /// A cell that the interpreter would step back over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SteppedCell {
@@ -102,6 +118,12 @@ pub enum QuestionChoice {
     Merge,
     /// Undecided: show the differences first, then ask again.
     Diff,
+    /// The value of the branch.
+    Theirs,
+    /// The value at the prompt.
+    Mine,
+    /// Both, under two names.
+    Both,
     /// Yes, to the conversation alone: the interpreter stays.
     Conversation,
     /// Yes, also to similar requests for the rest of the session.
@@ -201,6 +223,12 @@ impl Question {
                 let rest = [QuestionChoice::Diff, QuestionChoice::No];
                 once.into_iter().chain(merge).chain(rest).collect()
             }
+            QuestionSubject::NameConflict(conflict) => {
+                let both = !conflict.theirs.is_empty() && !conflict.ours.is_empty();
+                let both = both.then_some(QuestionChoice::Both);
+                let first = [QuestionChoice::Theirs, QuestionChoice::Mine].into_iter();
+                first.chain(both).chain([QuestionChoice::No]).collect()
+            }
             QuestionSubject::Replacement(plan) if plan.moves_more() => vec![
                 QuestionChoice::Once,
                 QuestionChoice::Conversation,
@@ -264,7 +292,10 @@ impl Reply {
                 QuestionChoice::No
                 | QuestionChoice::NoBecause
                 | QuestionChoice::Try
-                | QuestionChoice::Diff,
+                | QuestionChoice::Diff
+                | QuestionChoice::Theirs
+                | QuestionChoice::Mine
+                | QuestionChoice::Both,
             ) => of(&[RejectOnce]),
             Reply::Chosen(QuestionChoice::Stop) => of(&[Stop, RejectOnce]),
             Reply::Chosen(QuestionChoice::Named(number)) => match options.get(*number) {

@@ -1,6 +1,7 @@
 //! Routes each event to the machine that owns it, or to the function that joins machines for it.
 
 use crate::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::branches;
 use crate::commands::{self, replace, rewind, undo};
 use crate::context::StepContext;
 use crate::dispatch;
@@ -49,6 +50,8 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.extend_for(effects, &background);
         }
         Event::Interrupted => step.on_scheduler(SchedulerEvent::Interrupted),
+        Event::BackgroundWanted => branches::driver::begin(step),
+        Event::Branch(number, event) => branches::driver::on_event(step, number, event),
         Event::Steer(text) => step.raise_prompt(PromptEvent::Steer(text)),
         Event::Skipped => step.on_scheduler(SchedulerEvent::Skipped),
         Event::DeathTold => step.on_scheduler(SchedulerEvent::DeathTold),
@@ -166,6 +169,7 @@ fn on_job_over(step: &mut Step<'_>) {
 
 /// Ends a wait that the user stopped, and withdraws its question if there is one.
 fn on_wait_stopped(step: &mut Step<'_>, out: &RunSender) {
+    step.state.branches.hide_all();
     if let Some(files) = step.ctx.files {
         files.stop();
     }
@@ -214,6 +218,9 @@ fn on_user_reply(step: &mut Step<'_>, requester: ApprovalRequester, reply: Reply
         ApprovalRequester::Undo(request) => undo::on_step_back_answer(step, request, &reply),
         ApprovalRequester::Replacement(request) => replace::on_answer(step, request, &reply),
         ApprovalRequester::Rewind(request) => rewind::on_answer(step, *request, &reply),
+        ApprovalRequester::Merge { branch, name } => {
+            branches::merge::on_answer(step, branch, name, &reply);
+        }
         ApprovalRequester::RestoreVariables(file) => {
             startup::on_restore_answer(step, file, &reply);
         }

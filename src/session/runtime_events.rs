@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::branches;
+use crate::branches::event::BranchEvent;
 use crate::cell::{CellProgress, CellResult};
 use crate::effect::{Effect, Event};
 use crate::events::{CellEvent, Notice, SessionEvent};
@@ -24,6 +26,7 @@ pub(super) fn on_runtime(step: &mut Step<'_>, role: RuntimeRole, event: RuntimeE
         RuntimeRole::User => on_users(step, event),
         RuntimeRole::Shell => on_shell(step, event),
         RuntimeRole::Agent(number) => on_kernel(step, number, event),
+        RuntimeRole::Branch(number) => branches::driver::on_runtime(step, number, event),
     }
 }
 
@@ -39,6 +42,7 @@ fn on_users(step: &mut Step<'_>, event: RuntimeEvent) {
         RuntimeEvent::Died { death, restarting } => {
             step.state.ended_cells.clear();
             step.state.numbering.mark_interpreter_lost();
+            branches::driver::on_user_death(step);
             if !step.state.tool_runner.awaits_restart() {
                 step.show(SessionEvent::RuntimeDied { death, restarting });
             }
@@ -178,6 +182,10 @@ pub(super) fn on_reply(step: &mut Step<'_>, requester: RuntimeRequester, reply: 
         RuntimeRequester::Handle(asker) => drop(asker.send(reply)),
         RuntimeRequester::Tool(call) => {
             step.raise(Event::ToolOf(call, ToolEvent::RuntimeAnswered(reply)));
+        }
+        RuntimeRequester::Branch(number, question) => {
+            let answered = BranchEvent::Answered(question, reply);
+            step.raise(Event::Branch(number, answered));
         }
         RuntimeRequester::Prompt(job) => {
             step.raise(Event::Prompt(job, PromptEvent::RuntimeAnswered(reply)));

@@ -10,9 +10,10 @@ use std::task::{Context, Poll};
 
 use crate::events::Notice;
 use crate::peers::{ConnectRuntime, LazyPeer, PlannedRuntime, RuntimeRequester};
+use crate::runtime::connect::connect_branch;
 use crate::runtime::{
-    CheckpointRequest, Death, EnvironmentChanges, Execute, Interrupter, RequestId, Runtime,
-    RuntimeCapabilities, RuntimeEvent, RuntimeReply, RuntimeRequest, Stdin,
+    BackgroundRequest, Branch, CheckpointRequest, Death, EnvironmentChanges, Execute, Interrupter,
+    RequestId, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeReply, RuntimeRequest, Stdin,
 };
 
 /// Kills the interpreter without the loop, for handles.
@@ -32,12 +33,15 @@ pub(super) enum RuntimeRole {
     /// The session's shell: runs the lines of shell mode.
     Shell,
     Agent(u32),
+    /// A cell of the user's in the background.
+    Branch(u32),
 }
 
 pub(super) struct Runtimes {
     pub(super) user: RuntimePeer,
     pub(super) shell: RuntimePeer,
     agents: BTreeMap<u32, RuntimePeer>,
+    branches: BTreeMap<u32, RuntimePeer>,
     /// The runtime whose code asked for input last; one job is active, so one asks at a time.
     asking: RuntimeRole,
 }
@@ -62,6 +66,8 @@ pub(super) struct RuntimePeer {
     unstartable: bool,
     /// Process id, while the interpreter runs on this machine.
     process: Option<u32>,
+    /// The requests so far that may have changed names.
+    uses: u64,
     /// The number of checkpoints to keep.
     checkpoints: u32,
     /// The directory that the shell changed to; an interpreter that replaces this one goes there, too.
@@ -80,6 +86,7 @@ impl Runtimes {
             // Handles kill only the user's interpreter.
             shell: RuntimePeer::new(shell, Stdin::Terminal, KillHandle::default()),
             agents: BTreeMap::new(),
+            branches: BTreeMap::new(),
             asking: RuntimeRole::User,
         }
     }
@@ -89,7 +96,32 @@ impl Runtimes {
             RuntimeRole::User => Some(&mut self.user),
             RuntimeRole::Shell => Some(&mut self.shell),
             RuntimeRole::Agent(number) => self.agents.get_mut(&number),
+            RuntimeRole::Branch(number) => self.branches.get_mut(&number),
         }
+    }
+
+    /// Adds what the user's interpreter has become.
+    pub(super) fn add_branch(&mut self, number: u32, branch: &Branch) {
+        let Some(parts) = connect_branch(branch) else {
+            return;
+        };
+        let planned = PlannedRuntime {
+            capabilities: self.user.able.clone(),
+            needs_session_at_start: false,
+            connect: Box::new(move |_| parts),
+        };
+        let mut runtime = RuntimePeer::new(planned, self.user.stdin, KillHandle::default());
+        runtime.get();
+        self.branches.insert(number, runtime);
+    }
+
+    /// Ends all branches.
+    pub(super) fn end_branches(&mut self) {
+        self.branches.clear();
+    }
+
+    pub(super) fn remove_branch(&mut self, number: u32) -> Option<RuntimePeer> {
+        self.branches.remove(&number)
     }
 
     pub(super) fn add(&mut self, number: u32, planned: PlannedRuntime) {
@@ -116,6 +148,7 @@ impl Runtimes {
         match role {
             RuntimeRole::User | RuntimeRole::Shell => true,
             RuntimeRole::Agent(number) => self.agents.contains_key(&number),
+            RuntimeRole::Branch(number) => self.branches.contains_key(&number),
         }
     }
 
@@ -152,6 +185,11 @@ impl Runtimes {
                 return Poll::Ready((RuntimeRole::Agent(*number), event));
             }
         }
+        for (number, runtime) in &mut self.branches {
+            if let Poll::Ready(event) = runtime.slot.poll_next(waker) {
+                return Poll::Ready((RuntimeRole::Branch(*number), event));
+            }
+        }
         Poll::Pending
     }
 }
@@ -171,6 +209,7 @@ impl RuntimePeer {
             knows_session: true,
             unstartable: false,
             process: None,
+            uses: 0,
             checkpoints: 0,
             place: None,
         }
@@ -236,6 +275,7 @@ impl RuntimePeer {
 
     /// Runs a cell: code, or start-up files.
     pub(super) fn run(&mut self, request: RuntimeRequest) -> RequestId {
+        self.uses += 1;
         match request {
             RuntimeRequest::Execute(execute) => self.execute(execute),
             request => self.get().submit(request),
@@ -270,6 +310,7 @@ impl RuntimePeer {
         if let Some(refused) = self.able.refusal(&request) {
             return Some((waiter, refused));
         }
+        self.uses += u64::from(may_change_names(&request));
         let id = self.get().submit(request);
         self.asked.insert(id, waiter);
         None
@@ -285,8 +326,14 @@ impl RuntimePeer {
         if self.able.refusal(&request).is_none()
             && let Some(runtime) = self.slot.live()
         {
+            self.uses += u64::from(may_change_names(&request));
             runtime.submit(request);
         }
+    }
+
+    /// Returns how many requests so far may have changed names.
+    pub(super) fn uses(&self) -> u64 {
+        self.uses
     }
 
     /// Publishes the last exchange to the user's code; `None` removes it.
@@ -448,4 +495,21 @@ impl RuntimePeer {
         let runtime = self.slot.live()?;
         Some(runtime.submit(RuntimeRequest::Shutdown { stays }))
     }
+}
+
+/// Returns true for a request after which names may be others; cells are counted apart.
+fn may_change_names(request: &RuntimeRequest) -> bool {
+    matches!(
+        request,
+        RuntimeRequest::CallTool { .. }
+            | RuntimeRequest::Comm(_)
+            | RuntimeRequest::Evaluate { .. }
+            | RuntimeRequest::EvaluateExpressions { .. }
+            | RuntimeRequest::SetVariables { .. }
+            | RuntimeRequest::Variables { .. }
+            | RuntimeRequest::Background(BackgroundRequest::Unpack { .. })
+            | RuntimeRequest::Checkpoints(
+                CheckpointRequest::Back { .. } | CheckpointRequest::Forward
+            )
+    )
 }

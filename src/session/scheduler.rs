@@ -208,6 +208,27 @@ impl Scheduler {
         Some((job.out, interrupted))
     }
 
+    /// Returns the active job and its request, if that is a cell of the user's that could go on elsewhere.
+    pub(super) fn movable_cell(&self) -> Option<(JobId, RequestId)> {
+        let job = self.running.as_ref().filter(|_| self.suspended.is_none())?;
+        match &job.holder {
+            ActiveJob::Cell(cell) if cell.replay.is_none() && cell.run.is_movable() => {
+                Some((job.ticket, cell.run.id?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the cell of this job, which goes on elsewhere, and the stream of its events.
+    pub(super) fn take_cell(&mut self, job: JobId) -> Option<(CellRun, RunSender)> {
+        let is_it = |it: &mut Job| it.ticket == job && matches!(it.holder, ActiveJob::Cell(_));
+        let Job { holder, out, .. } = self.running.take_if(is_it)?;
+        match holder {
+            ActiveJob::Cell(cell) => Some((cell.run, out)),
+            _ => None,
+        }
+    }
+
     /// Takes the replay that goes on now.
     pub(super) fn take_replay(&mut self) -> Option<Box<ReplayRun>> {
         self.replay.take()

@@ -8,6 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::Parts;
 use crate::approvals::ApprovalQueue;
+use crate::branches::Branches;
 use crate::deps::SessionDeps;
 use crate::effect::Event;
 use crate::external_calls::ExternalCalls;
@@ -68,6 +69,7 @@ impl Session {
             external_calls: ExternalCalls::default(),
             approvals: ApprovalQueue::default(),
             step_log: StepLog::default(),
+            branches: Branches::default(),
             replaced_next: None,
             skill_registry,
             startup: parts.startup_files,

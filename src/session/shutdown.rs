@@ -56,6 +56,7 @@ pub(super) async fn leave(
     session.state.scheduler.clear();
     session.raise(Event::Closing);
     session.drain();
+    session.io.runtimes.end_branches();
     // A record that was locked at the start may have the number by now.
     if session.state.numbering.session() == 0 {
         session

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::approvals::ApprovalQueue;
+use crate::branches::Branches;
 use crate::config::Choices;
 use crate::deps::StartupFiles;
 use crate::effect::{Effect, To};
@@ -31,6 +32,8 @@ pub(super) struct SessionState {
     pub(super) external_calls: ExternalCalls,
     pub(super) approvals: ApprovalQueue,
     pub(super) step_log: StepLog,
+    /// The cells in the background.
+    pub(super) branches: Branches,
     /// In number of the prompt that the next input replaces, if that is a prompt, where no editor knows it.
     pub(super) replaced_next: Option<u32>,
     pub(super) skill_registry: SkillRegistry,

@@ -17,6 +17,7 @@ use crate::question::QuestionSubject;
 use crate::rewind::FileHistory;
 use crate::run::RunSender;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
+use crate::runtimes::RuntimeRole;
 use crate::scheduler::{ActiveJob, SchedulerEvent};
 use crate::state::SessionState;
 
@@ -139,7 +140,8 @@ impl<'a> Step<'a> {
     ) -> oneshot::Receiver<RuntimeReply> {
         let (answer, told) = oneshot::channel();
         let requester = RuntimeRequester::Handle(answer);
-        self.effects.push(Effect::AskRuntime(request, requester));
+        self.effects
+            .push(Effect::AskRuntime(RuntimeRole::User, request, requester));
         told
     }
 

@@ -1,4 +1,5 @@
-//! Confirms leaving while shell jobs run: they end with the shell, so the first attempt only warns.
+//! Confirms leaving while jobs run, cells in the background or those of the shell: they end with us, so the first
+//! attempt only warns.
 
 use crate::display::print_notice;
 use crate::screen::{Screen, ScreenError};
@@ -25,7 +26,7 @@ impl ExitConfirmation {
         if std::mem::replace(&mut self.warned, true) {
             return Ok(true);
         }
-        let jobs = session.shell_jobs();
+        let jobs = session.jobs();
         if !jobs.is_empty() {
             print_notice(screen, &warning(&jobs))?;
         }
@@ -40,8 +41,10 @@ fn warning(jobs: &[String]) -> Notice {
         names.push(format!("{} more", jobs.len() - NAMED));
     }
     let names = names.join(", ");
-    Notice::warning(format!("these shell jobs would end: {names}"))
-        .hint("leave again to end them; `jobs` in shell mode lists them")
+    Notice::warning(format!("these jobs would end: {names}"))
+        .hint(
+        "leave again to end them; `%ipycodex jobs` lists cells in the background, `jobs` in shell mode its own",
+    )
 }
 
 #[cfg(test)]
@@ -52,10 +55,10 @@ mod tests {
     fn some_jobs_are_named_and_the_others_counted() {
         let jobs: Vec<String> = (1..=5).map(|n| format!("sleep {n}")).collect();
         for (count, expected) in [
-            (1, "these shell jobs would end: `sleep 1`"),
+            (1, "these jobs would end: `sleep 1`"),
             (
                 5,
-                "these shell jobs would end: `sleep 1`, `sleep 2`, `sleep 3`, 2 more",
+                "these jobs would end: `sleep 1`, `sleep 2`, `sleep 3`, 2 more",
             ),
         ] {
             assert_eq!(warning(&jobs[..count]).message, expected);

@@ -27,6 +27,8 @@ pub(super) struct InputRouter {
     pub(super) session: SessionHandle,
     /// Wakes the display, which shows what was typed.
     pub(super) display: RunWaker,
+    /// The byte that moves the running cell to the background.
+    pub(super) background: Option<u8>,
     state: Mutex<RouterState>,
 }
 
@@ -188,10 +190,12 @@ impl InputRouter {
         session: SessionHandle,
         display: RunWaker,
         key_queue: SharedKeyQueue,
+        background: Option<u8>,
     ) -> Arc<Self> {
         Arc::new(InputRouter {
             session,
             display,
+            background,
             state: Mutex::new(RouterState {
                 key_queue,
                 decoder: Decoder::default(),

@@ -252,10 +252,10 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             state.within_key = self.within.is_within();
         }
         let mut rest = bytes;
-        while let Some(at) = rest
-            .iter()
-            .position(|byte| matches!(*byte, CTRL_C | CTRL_Z | CTRL_BACKSLASH))
-        {
+        let background = self.router.background;
+        while let Some(at) = rest.iter().position(|byte| {
+            matches!(*byte, CTRL_C | CTRL_Z | CTRL_BACKSLASH) || Some(*byte) == background
+        }) {
             self.forward(&rest[..at]);
             self.control(rest[at]);
             rest = &rest[at + 1..];
@@ -330,6 +330,12 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
                 self.router.state().stop();
                 self.router.session.interrupt();
             }
+            (KeyOwner::Cell(terminal, false), byte)
+                if Some(byte) == self.router.background && is_in_line_mode(terminal.as_ref()) =>
+            {
+                self.router.session.move_to_background();
+            }
+            (_, byte) if Some(byte) == self.router.background => self.forward(&[byte]),
             (KeyOwner::Question | KeyOwner::Turn, CTRL_Z) => self.suspend(),
             (KeyOwner::Turn, _) => {}
             // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z. A shell
@@ -494,6 +500,12 @@ impl ReaderWaker {
     fn writer(&self) -> MutexGuard<'_, Option<PipeWriter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns true while a cell's terminal takes lines: no program of the cell's own has it.
+fn is_in_line_mode(terminal: &dyn CellTerminal) -> bool {
+    let mode = terminal.mode();
+    mode.signals && mode.canonical && !mode.foreground_program && !mode.job_control
 }
 
 fn next_reason(listener: &mut PipeReader) -> WakeReason {

@@ -51,6 +51,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
+use crate::config::KeyAction;
 use crate::display::{RunOutcome, RunSummary, notice_text, print_notice, show_earlier};
 use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::warm_up;
@@ -148,6 +149,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let (ready, teller, told_on) = (options.ready, background.clone(), options.screen.clone());
     let say_above: Box<dyn Fn(&Notice) + Send> =
         Box::new(move |notice| teller.print(&notice_text(notice, &told_on)));
+    let background_key = options.keys.control_byte(KeyAction::Background);
     let mut editor = Editor::new(editor::EditorOptions {
         recall: options.recall,
         screen: options.screen.clone(),
@@ -222,6 +224,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
             key_queue: editor.key_queue(),
             background_reply: editor.background_reply().clone(),
             snapshot: editor.snapshot(),
+            background_key,
             focus: Focus::default(),
             asks_background: options.asks_background,
             early: Vec::new(),

@@ -41,6 +41,8 @@ pub(super) struct RunView {
     pub(super) background_reply: BackgroundReply,
     /// Knows the editor's mode.
     pub(super) snapshot: SharedSnapshot,
+    /// The byte that moves the running cell to the background.
+    pub(super) background_key: Option<u8>,
     pub(super) focus: Focus,
     /// The terminal may still be queried for its background.
     pub(super) asks_background: bool,
@@ -65,6 +67,7 @@ impl RunView {
             self.session.clone(),
             run.waker(),
             Arc::clone(&self.key_queue),
+            self.background_key,
         );
         if lock_queue(&self.key_queue).take_interrupt() {
             router.interrupt_first();

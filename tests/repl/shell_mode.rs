@@ -334,7 +334,7 @@ fn leaving_with_jobs_is_warned_of_once(own: Own) {
     let wait = "until grep -q sleep /proc/$!/cmdline; do :; done";
     command(&shell, 1, &format!("sleep 1234 & {wait}"));
     shell.pty.send(CTRL_D);
-    shell.shows("these shell jobs would end: `sleep 1234`");
+    shell.shows("these jobs would end: `sleep 1234`");
     at(&shell, 2);
     command(&shell, 2, "echo not left");
     shell.pty.send_line("exit");

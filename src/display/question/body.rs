@@ -61,6 +61,10 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
         }
         QuestionSubject::Replacement(plan) => replacement(plan, &mut rows),
         QuestionSubject::Files(rewind) => files(rewind, &mut rows),
+        QuestionSubject::NameConflict(conflict) => {
+            label(&mut rows, "there", value(&conflict.theirs));
+            label(&mut rows, "here", value(&conflict.ours));
+        }
         QuestionSubject::Variables(kept) => variables(kept, &mut rows),
         QuestionSubject::Pictures(lost) => {
             lost.iter().for_each(|why| rows.text(4, why, Style::new()))
@@ -131,6 +135,10 @@ fn head(who: &str, about: &QuestionSubject) -> String {
             RewindDirection::Back => "Files were changed since then".to_owned(),
             RewindDirection::Forward => "The step back put files back".to_owned(),
         },
+        QuestionSubject::NameConflict(conflict) => format!(
+            "`{}` was changed by In [{}] and here",
+            conflict.name, conflict.line
+        ),
         QuestionSubject::Variables(kept) => format!(
             "The variables of this session were kept {} ago",
             age_in_words(Duration::from_secs(kept.age))
@@ -139,6 +147,14 @@ fn head(who: &str, about: &QuestionSubject) -> String {
             "The prompt goes without its picture, which cannot be sent".into()
         }
         QuestionSubject::SkillCode { .. } => "A skill asks to run code in your session".into(),
+    }
+}
+
+fn value(described: &str) -> &str {
+    if described.is_empty() {
+        "deleted"
+    } else {
+        described
     }
 }
 
@@ -166,6 +182,7 @@ pub(super) fn ask(about: &QuestionSubject) -> &'static str {
             RewindDirection::Back => "Put the files back, too?",
             RewindDirection::Forward => "Undo that, too?",
         },
+        QuestionSubject::NameConflict(_) => "Which one?",
         QuestionSubject::Variables(_) => "Bring them back?",
         QuestionSubject::Pictures(_) => "Send it all the same?",
         QuestionSubject::SkillCode { .. } => "Run this code?",
@@ -199,6 +216,17 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         }
         QuestionChoice::Merge => ('m', "yes, and merge"),
         QuestionChoice::Diff => ('d', "show the diff first"),
+        QuestionChoice::Theirs => ('t', "theirs"),
+        QuestionChoice::Mine => ('m', "mine"),
+        QuestionChoice::Both => match about {
+            QuestionSubject::NameConflict(conflict) => {
+                return ('b', format!("both, theirs as `{}`", conflict.both).into());
+            }
+            _ => ('b', "both"),
+        },
+        QuestionChoice::No if matches!(about, QuestionSubject::NameConflict(_)) => {
+            ('n', "no, bring nothing over")
+        }
         QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
             ('y', "yes, bring back")
         }
@@ -269,6 +297,12 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Once if matches!(about, QuestionSubject::Files(_)) => "✓ putting them back",
         QuestionChoice::Merge => "✓ putting them back, and merging",
         QuestionChoice::Diff => "… the diff",
+        QuestionChoice::Theirs => "✓ theirs",
+        QuestionChoice::Mine => "✓ mine",
+        QuestionChoice::Both => "✓ both",
+        QuestionChoice::No if matches!(about, QuestionSubject::NameConflict(_)) => {
+            "✗ nothing is brought over"
+        }
         QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
             "✓ bringing them back"
         }
@@ -337,6 +371,7 @@ pub(super) fn brief(about: &QuestionSubject) -> String {
             let count = rewind.plan.restores.len() + rewind.plan.merges.len();
             counted(count, "file")
         }
+        QuestionSubject::NameConflict(conflict) => conflict.name.clone(),
         QuestionSubject::Variables(kept) => counted(kept.rows.len(), "variable"),
         QuestionSubject::Pictures(lost) => lost.join("; "),
         QuestionSubject::SkillCode { skill, .. } => format!("code of the skill {skill}"),

@@ -1,7 +1,7 @@
 //! A question as text: for the record, and for the notice where no user can be asked.
 
 use crate::agent::{QuestionOption, Subject};
-use crate::question::{QuestionChoice, QuestionSubject, Reply};
+use crate::question::{NameConflict, QuestionChoice, QuestionSubject, Reply};
 use crate::text::cut;
 
 /// Returns the notice, one line, for when nobody can be asked; `None` where the requester gives its own.
@@ -105,6 +105,12 @@ pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
             let lines: Vec<String> = rewind.restores().into_iter().chain(merges).collect();
             ("files", lines.join("\n"))
         }
+        QuestionSubject::NameConflict(conflict) => {
+            let NameConflict {
+                name, theirs, ours, ..
+            } = conflict;
+            ("merge", format!("{name}: {theirs} there, {ours} here"))
+        }
         QuestionSubject::Variables(kept) => {
             let names = kept.rows.iter().map(|row| row.name.as_str());
             ("variables", names.collect::<Vec<_>>().join(", "))
@@ -123,6 +129,9 @@ pub(super) fn decision(reply: &Reply, options: &[QuestionOption]) -> String {
         Reply::Chosen(QuestionChoice::Try) => "dry run".to_owned(),
         Reply::Chosen(QuestionChoice::Merge) => "merge".to_owned(),
         Reply::Chosen(QuestionChoice::Diff) => "differences".to_owned(),
+        Reply::Chosen(QuestionChoice::Theirs) => "theirs".to_owned(),
+        Reply::Chosen(QuestionChoice::Mine) => "mine".to_owned(),
+        Reply::Chosen(QuestionChoice::Both) => "both".to_owned(),
         Reply::Chosen(QuestionChoice::Conversation) => "conversation".to_owned(),
         Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
         Reply::Chosen(QuestionChoice::Remember) => "remember".to_owned(),

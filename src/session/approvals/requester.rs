@@ -28,6 +28,11 @@ pub(crate) enum ApprovalRequester {
     Replacement(ReplacementRequest),
     /// Files that steps have changed.
     Rewind(Box<RewindRequest>),
+    /// The merge of a branch: about this name.
+    Merge {
+        branch: u32,
+        name: String,
+    },
     /// A resumed session; the file holds its variables.
     RestoreVariables(PathBuf),
     /// The active prompt, before the agent gets it.
@@ -44,6 +49,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Undo(_)
             | ApprovalRequester::Replacement(_)
             | ApprovalRequester::Rewind(_)
+            | ApprovalRequester::Merge { .. }
             | ApprovalRequester::RestoreVariables(_)
             | ApprovalRequester::Prompt => &[],
         }
@@ -60,6 +66,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Undo(_)
             | ApprovalRequester::Replacement(_)
             | ApprovalRequester::Rewind(_)
+            | ApprovalRequester::Merge { .. }
             | ApprovalRequester::RestoreVariables(_)
             | ApprovalRequester::Prompt => true,
         }

@@ -22,6 +22,7 @@ use steps::StepScope;
 
 use crate::LoadRequest;
 use crate::approvals::ApprovalPolicy;
+use crate::branches;
 use crate::config::{AgentChoice, Choices, RewindFiles};
 use crate::editor::{EditorRequest, SessionPick};
 use crate::effect::{Effect, Event, Found, RecordWrite, To, emit};
@@ -129,6 +130,11 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
             jobs::begin_prompt(step, prompt.previewing(Preview::new(shown)), out);
         }
         MagicEffect::Hide { lines, hidden } => {
+            let only = lines.first().filter(|_| lines.len() == 1 && !hidden);
+            let only = only.map(|range| *range.start());
+            if let Some(line) = only.filter(|line| step.state.branches.of_line(*line).is_some()) {
+                return branches::driver::wait(step, line, true, out);
+            }
             step.wait(out, turns::hide(record, lines, hidden, number));
         }
         MagicEffect::Compact(keep) => step.wait(out, turns::compact(record, keep)),
@@ -248,6 +254,10 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         }
         MagicEffect::Changes(line) => rewind::list(step, line, out),
         MagicEffect::LookBack(wish) => look_back::begin(step, wish, number, out),
+        MagicEffect::ListJobs => branches::driver::list(step, out),
+        MagicEffect::Wait(line) => branches::driver::wait(step, line, false, out),
+        MagicEffect::KillCell(line) => branches::driver::kill(step, line, out),
+        MagicEffect::MergeCell(line) => branches::merge::begin(step, line, out),
         MagicEffect::Interrupt if step.state.scheduler.active().is_some() => {
             step.raise(Event::Interrupted)
         }

@@ -8,6 +8,7 @@
 mod chord;
 mod table;
 
+use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Map, Value};
 
 pub use chord::{Chord, Stroke};
@@ -151,11 +152,27 @@ impl Keymap {
             .collect()
     }
 
-    /// The meaning of these strokes, pressed one after the other.
+    /// The byte of an action that has a letter with Ctrl as its chord.
+    pub fn control_byte(&self, action: KeyAction) -> Option<u8> {
+        self.bindings_of(action)
+            .find_map(|binding| match binding.chord.strokes() {
+                [stroke] if stroke.modifiers() == KeyModifiers::CONTROL => match stroke.code() {
+                    KeyCode::Char(letter @ 'a'..='z') => {
+                        u8::try_from(letter).ok().map(|it| it & 0x1f)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            })
+    }
+
+    /// The meaning of these strokes in the editor, pressed one after the other.
     pub fn lookup(&self, strokes: &[Stroke]) -> KeyMatch {
         let mut actions = Vec::new();
         let mut begun = false;
-        for binding in &self.bindings {
+        let in_editor =
+            |binding: &&Binding| binding.action.shares() != ChordPriority::WhileACellRuns;
+        for binding in self.bindings.iter().filter(in_editor) {
             let of_binding = binding.chord.strokes();
             if of_binding == strokes {
                 actions.push(binding.action);

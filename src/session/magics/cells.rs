@@ -53,6 +53,44 @@ pub(super) const REPLAY: Magic = Magic {
     run: Run::With(replay),
 };
 
+pub(super) const WAIT: Magic = Magic {
+    name: "wait",
+    arguments: "N",
+    help: "wait for a cell in the background",
+    more: "Ctrl-C ends the waiting, not the cell.",
+    run: Run::With(|magic, line, _| Ok(vec![MagicEffect::Wait(number(magic, line)?)])),
+};
+
+pub(super) const KILL: Magic = Magic {
+    name: "kill",
+    arguments: "N",
+    help: "end a cell in the background",
+    more: "Of one that has ended, it drops the names that were not merged.",
+    run: Run::With(|magic, line, _| Ok(vec![MagicEffect::KillCell(number(magic, line)?)])),
+};
+
+pub(super) const MERGE: Magic = Magic {
+    name: "merge",
+    arguments: "N",
+    help: "bring over what a cell in the background changed",
+    more: "Names that only it has added, changed or deleted come by themselves. Where a name was changed here, too, \
+           you are asked: theirs, mine, or both under two names. What cannot be carried, an open file or a generator, \
+           is named and stays behind.",
+    run: Run::With(|magic, line, _| Ok(vec![MagicEffect::MergeCell(number(magic, line)?)])),
+};
+
+/// Reads the number of a cell.
+fn number(magic: &Magic, line: &str) -> Result<u32, String> {
+    match line.trim().parse() {
+        Ok(number @ 1..) => Ok(number),
+        _ => Err(format!(
+            "Usage: %ipycodex {} N, where N is the number of a cell, got '{}'",
+            magic.name,
+            line.trim()
+        )),
+    }
+}
+
 fn back(_: &Magic, to: &str, _: &MagicContext<'_>) -> Result<Vec<MagicEffect>, String> {
     let steps = match to.trim() {
         "" => StepRequest::Back(None),

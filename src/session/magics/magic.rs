@@ -110,6 +110,14 @@ pub enum MagicEffect {
     /// List what steps have changed in files: all, or this cell or prompt.
     Changes(Option<u32>),
     LookBack(LookBackWish),
+    /// List the cells in the background.
+    ListJobs,
+    /// Wait for the end of the cell with this number, which is in the background.
+    Wait(u32),
+    /// End that cell, or drop what it has left.
+    KillCell(u32),
+    /// Bring over what that cell has changed.
+    MergeCell(u32),
     Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,

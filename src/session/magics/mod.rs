@@ -105,6 +105,15 @@ const GROUPS: &[(&str, &[Magic])] = &[
             cells::CHANGES,
             cells::WHEN,
             cells::REPLAY,
+            plain("jobs", "list the cells in the background", || MagicEffect::ListJobs)
+            .more(
+                "A running cell goes there with Ctrl-B, and a cell that begins with `%%background` at once; here all \
+                 is as it was before the cell. If nothing runs here meanwhile, its state has the prompt again when \
+                 it ends; else `merge` brings its names over. `show N` shows its output while it runs.",
+            ),
+            cells::WAIT,
+            cells::KILL,
+            cells::MERGE,
             plain("interrupt", "interrupt the running cell or turn", || MagicEffect::Interrupt),
             plain(
                 "restart",

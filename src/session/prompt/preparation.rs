@@ -175,7 +175,11 @@ fn expand(
 }
 
 fn ask(request: RuntimeRequest, around: &PromptContext<'_>) -> Effect {
-    Effect::AskRuntime(request, RuntimeRequester::Prompt(around.job))
+    Effect::AskRuntime(
+        crate::runtimes::RuntimeRole::User,
+        request,
+        RuntimeRequester::Prompt(around.job),
+    )
 }
 
 fn shell_event_id(n: usize) -> String {

@@ -43,7 +43,7 @@ fn found(name: &str) -> ToolLookup {
 fn word(effect: &Effect) -> String {
     match effect {
         Effect::Emit(_, event) => shown(event),
-        Effect::AskRuntime(RuntimeRequest::DescribeTools { names }, _) => {
+        Effect::AskRuntime(_, RuntimeRequest::DescribeTools { names }, _) => {
             format!("look up {}", names.join(" "))
         }
         Effect::AskRuntime(..) => "evaluate".into(),

@@ -67,6 +67,7 @@ impl Steps {
             execute: crate::runtime::Execute::numbered(text.into(), 1),
             origin: crate::cell::CellOrigin::User(1),
             stops: true,
+            behind: false,
         };
         let job = self.job();
         self.step(Event::WaitOver(job, Vec::new()));

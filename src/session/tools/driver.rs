@@ -179,7 +179,11 @@ fn carry_out(step: &mut Step<'_>, by: ToolCaller, effect: ToolEffect) {
         ToolEffect::Wait => {}
         ToolEffect::Submit(request) => {
             step.state.tool_runner.has_branch |= matches!(request, RuntimeRequest::Branch(_));
-            step.push(Effect::AskRuntime(request, RuntimeRequester::Tool(call)));
+            step.push(Effect::AskRuntime(
+                RuntimeRole::User,
+                request,
+                RuntimeRequester::Tool(call),
+            ));
         }
         ToolEffect::OpenKernel(_)
         | ToolEffect::Run(_)

@@ -163,7 +163,7 @@ impl Desk {
     ) -> Desk {
         let session = SessionHandle::ended();
         let display = session.submit(Submission::default()).waker();
-        let router = InputRouter::new(session, display, SharedKeyQueue::default());
+        let router = InputRouter::new(session, display, SharedKeyQueue::default(), None);
         router.state().turn = true;
         let keyboard = Arc::new(Watched {
             router: Arc::clone(&router),

@@ -23,6 +23,8 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::Suspend => HostCommand::Suspend.event(),
         KeyAction::PromptMode => HostCommand::PromptMode.event(),
         KeyAction::ShellMode => HostCommand::ShellMode.event(),
+        // The editor never sees it.
+        KeyAction::Background => Event::None,
         KeyAction::OpenEditor => HostCommand::OpenEditor.event(),
         KeyAction::Answer => HostCommand::Answer.event(),
         KeyAction::Suggest => HostCommand::Suggest.event(),

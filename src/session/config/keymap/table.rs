@@ -47,6 +47,8 @@ pub enum ChordPriority {
     WhereItCan,
     /// Where the input is empty.
     WhereNothingIsTyped,
+    /// While a cell runs, when there is no editor.
+    WhileACellRuns,
 }
 
 actions! {
@@ -60,6 +62,7 @@ actions! {
         ClearScreen "clear_screen" ["ctrl-l"] "clear the screen"
         PromptMode "prompt_mode" ["alt-p"] "prompt mode on or off"
         ShellMode "shell_mode" ["alt-s"] "shell mode on or off"
+        Background "background" ["ctrl-b"] shares WhileACellRuns "let the running cell go on behind the prompt"
         OpenEditor "open_editor" ["f2" "ctrl-x ctrl-e"] "edit in $VISUAL or $EDITOR"
     }
     "The agent" {

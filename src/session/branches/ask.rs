@@ -1,0 +1,77 @@
+//! Questions to the interpreters of branches and to the one at the prompt, what their answers say, and a branch's end.
+
+use super::event::BranchQuestion;
+use crate::effect::Effect;
+use crate::events::Notice;
+use crate::peers::RuntimeRequester;
+use crate::runtime::{BackgroundReply, BackgroundRequest, RuntimeReply, RuntimeRequest};
+use crate::runtimes::RuntimeRole;
+use crate::step::Step;
+
+/// Asks an interpreter something for a branch.
+pub(super) fn ask(
+    step: &mut Step<'_>,
+    role: RuntimeRole,
+    branch: u32,
+    question: BranchQuestion,
+    request: RuntimeRequest,
+) {
+    let requester = RuntimeRequester::Branch(branch, question);
+    step.push(Effect::AskRuntime(role, request, requester));
+}
+
+/// Asks as [`ask`], about names.
+pub(super) fn ask_about_names(
+    step: &mut Step<'_>,
+    role: RuntimeRole,
+    branch: u32,
+    question: BranchQuestion,
+    request: BackgroundRequest,
+) {
+    ask(
+        step,
+        role,
+        branch,
+        question,
+        RuntimeRequest::Background(request),
+    );
+}
+
+/// Ends a branch and what belongs to it.
+pub(super) fn drop_branch(step: &mut Step<'_>, number: u32) {
+    if let Some(cell) = step.state.branches.remove(number) {
+        step.push(Effect::EndBranch(number, cell.folder));
+        let request = BackgroundRequest::Forget { branch: number };
+        ask_about_names(
+            step,
+            RuntimeRole::User,
+            number,
+            BranchQuestion::Nothing,
+            request,
+        );
+    }
+}
+
+pub(super) fn none(line: u32) -> Notice {
+    Notice::note(format!(
+        "In [{line}] is not in the background; `%ipycodex jobs` lists what is"
+    ))
+}
+
+/// Returns what an interpreter says about names; the error is why it says nothing.
+pub(super) fn names_in(reply: RuntimeReply) -> Result<BackgroundReply, String> {
+    match reply {
+        RuntimeReply::Background(told) => match told.why {
+            Some(why) => Err(why),
+            None => Ok(*told),
+        },
+        reply => Err(why_not(&reply)),
+    }
+}
+
+pub(super) fn why_not(reply: &RuntimeReply) -> String {
+    match reply {
+        RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why) => why.clone(),
+        _ => "the interpreter gave another answer".to_owned(),
+    }
+}

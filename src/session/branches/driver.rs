@@ -1,0 +1,369 @@
+//! A cell goes to the background, ends there, and has the prompt again or waits for a merge.
+//!
+//! In: the user's wish, the events of branches and the answers of interpreters. Out: effects, and one line for the user
+//! at each of these moments. Invariant: what cannot be done leaves all as it was, and is said.
+
+use std::path::PathBuf;
+
+use super::ask::{ask, ask_about_names, drop_branch, names_in, none, why_not};
+use super::event::{BranchEvent, BranchQuestion};
+use super::{BranchCell, BranchEnd, BranchPhase, changes_in_words, merge};
+use crate::cell::{CellProgress, CellResult};
+use crate::effect::{Effect, Event, To, emit};
+use crate::events::{BeginEvent, CellEvent, Notice, TextEvent};
+use crate::ids::JobId;
+use crate::run::RunSender;
+use crate::runtime::{
+    BackgroundRequest, Ending, HostReply, InputReply, OutputStream, RuntimeEvent, RuntimeReply,
+    RuntimeRequest,
+};
+use crate::runtimes::RuntimeRole;
+use crate::scheduler::ActiveJob;
+use crate::step::Step;
+use crate::text::age_in_words;
+
+/// Moves the running cell to the background, if that is possible.
+pub(crate) fn begin(step: &mut Step<'_>) {
+    let Some((job, cell)) = step.state.scheduler.movable_cell() else {
+        let text = "only a cell that was typed, and runs, can go to the background";
+        return step.show(Notice::note(text));
+    };
+    let branch = step.state.branches.take_number();
+    let request = RuntimeRequest::HandOff { cell, branch };
+    ask(
+        step,
+        RuntimeRole::User,
+        branch,
+        BranchQuestion::HandOff(job),
+        request,
+    );
+}
+
+pub(crate) fn on_event(step: &mut Step<'_>, branch: u32, event: BranchEvent) {
+    let BranchEvent::Answered(question, reply) = event;
+    match question {
+        BranchQuestion::HandOff(job) => on_handed_off(step, branch, job, reply),
+        BranchQuestion::Base => on_base(step, branch, reply),
+        BranchQuestion::Digest => on_digest(step, branch, reply),
+        BranchQuestion::Plan => merge::on_plan(step, branch, reply),
+        BranchQuestion::TakeBack => on_taken_back(step, branch, reply),
+        BranchQuestion::Pack => merge::on_packed(step, branch, reply),
+        BranchQuestion::Unpack => merge::on_unpacked(step, branch, reply),
+        BranchQuestion::Nothing => {}
+    }
+}
+
+fn on_handed_off(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeReply) {
+    let branch = match reply {
+        RuntimeReply::HandedOff(branch) => branch,
+        reply => {
+            let why = why_not(&reply);
+            return step.show(Notice::note(format!("the cell stays in front: {why}")));
+        }
+    };
+    let Some((mut run, out)) = step.state.scheduler.take_cell(job) else {
+        return;
+    };
+    let line = run.line().unwrap_or_default();
+    run.move_to(RuntimeRole::Branch(number));
+    let folder = folder(number);
+    let Some(id) = run.id else { return };
+    let code = run.first_line().to_owned();
+    let (uses, now) = (step.ctx.user().uses(), step.ctx.now);
+    let cell = BranchCell::new(line, code, run, branch.clone(), folder.clone(), now, uses);
+    step.state.branches.insert(number, cell);
+    step.push(Effect::AddBranch(number, id, branch, folder));
+    step.push(Effect::InterpreterMoved);
+    let ended = CellEvent::Ended {
+        ending: Ending::Ok,
+        typeahead: Vec::new(),
+    };
+    step.send(&out, ended);
+    let text = format!(
+        "In [{line}] goes on in the background (`%ipycodex jobs`); here all is as it was before it"
+    );
+    step.send(&out, Notice::note(text));
+    step.raise(Event::Free);
+}
+
+fn folder(number: u32) -> PathBuf {
+    let name = format!("ipycodex-branch-{}-{number}", std::process::id());
+    std::env::temp_dir().join(name)
+}
+
+/// Takes an event of a branch.
+pub(crate) fn on_runtime(step: &mut Step<'_>, number: u32, event: RuntimeEvent) {
+    match event {
+        RuntimeEvent::Died { death, .. } => {
+            on_gone(step, number, &format!("its interpreter ended: {death}"));
+        }
+        RuntimeEvent::Lost { why } => on_gone(step, number, &why),
+        RuntimeEvent::Notice(text) => step.send_to_background(Notice::note(text)),
+        RuntimeEvent::RecordRequested { call, .. } => {
+            let reply = RuntimeRequest::ReplyRecord { call, place: None };
+            step.push(Effect::Notify(RuntimeRole::Branch(number), reply));
+        }
+        RuntimeEvent::HostCalled { call, .. } => {
+            let why = "a cell in the background can ask nothing of the session";
+            let reply = HostReply::Refused(why.to_owned());
+            let call = call.call;
+            let reply = RuntimeRequest::ReplyCall { call, reply };
+            step.push(Effect::Notify(RuntimeRole::Branch(number), reply));
+        }
+        RuntimeEvent::InputRequested { call, .. } => {
+            let reply = InputReply::Eof;
+            let reply = RuntimeRequest::ReplyInput { call, reply };
+            step.push(Effect::Notify(RuntimeRole::Branch(number), reply));
+        }
+        event => {
+            let id = event.request();
+            let run = id.and_then(|id| step.state.branches.cell(number, id));
+            let Some(run) = run else { return };
+            let (effects, progress) = run.on(event, step.ctx.outputs);
+            step.extend(effects);
+            match progress {
+                CellProgress::On => {}
+                CellProgress::Ended(result) | CellProgress::Died(result) => {
+                    on_cell_ended(step, number, &result);
+                }
+            }
+        }
+    }
+}
+
+fn on_cell_ended(step: &mut Step<'_>, number: u32, result: &CellResult) {
+    let Some(cell) = step.state.branches.get(number) else {
+        return;
+    };
+    let died = matches!(result.ending, Ending::Died(_) | Ending::Lost(_));
+    let what = match &result.ending {
+        Ending::Ok => "has ended".to_owned(),
+        Ending::Interrupted => "was interrupted".to_owned(),
+        Ending::Error => match &result.raised {
+            Some(raised) => format!("has failed ({raised})"),
+            None => "has failed".to_owned(),
+        },
+        Ending::Died(death) => format!("has ended with its interpreter ({death})"),
+        Ending::Lost(why) => format!("was lost ({why})"),
+    };
+    let took = step.ctx.now.saturating_duration_since(cell.begun);
+    let end = BranchEnd {
+        what,
+        took: result.took.max(took),
+        died,
+        rows: Vec::new(),
+    };
+    cell.run.hide();
+    cell.phase = BranchPhase::Comparing(end);
+    if died {
+        return tell_end(step, number, "");
+    }
+    let request = BackgroundRequest::Base {
+        branch: number,
+        path: cell.folder.join("base"),
+    };
+    ask_about_names(
+        step,
+        RuntimeRole::User,
+        number,
+        BranchQuestion::Base,
+        request,
+    );
+}
+
+fn on_base(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
+    if let Err(why) = names_in(reply) {
+        return on_not_compared(step, number, &why);
+    }
+    let Some(cell) = step.state.branches.get(number) else {
+        return;
+    };
+    let request = BackgroundRequest::Digest {
+        base: cell.folder.join("base"),
+        path: cell.folder.join("theirs"),
+    };
+    let role = RuntimeRole::Branch(number);
+    ask_about_names(step, role, number, BranchQuestion::Digest, request);
+}
+
+fn on_digest(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
+    let told = match names_in(reply) {
+        Ok(told) => told,
+        Err(why) => return on_not_compared(step, number, &why),
+    };
+    let uses = step.ctx.user().uses();
+    let newest = step.state.branches.is_newest(number);
+    let Some(cell) = step.state.branches.get(number) else {
+        return;
+    };
+    let line = cell.line;
+    if let BranchPhase::Comparing(end) = &mut cell.phase {
+        end.rows = told.rows;
+    }
+    if newest && cell.uses == uses {
+        let request = RuntimeRequest::TakeBack(cell.branch.clone());
+        return ask(
+            step,
+            RuntimeRole::User,
+            number,
+            BranchQuestion::TakeBack,
+            request,
+        );
+    }
+    tell_end(
+        step,
+        number,
+        &format!("; `%ipycodex merge {line}` brings them here"),
+    );
+}
+
+fn on_not_compared(step: &mut Step<'_>, number: u32, why: &str) {
+    tell_end(
+        step,
+        number,
+        &format!(" (not compared with what is here: {why})"),
+    );
+}
+
+fn on_taken_back(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
+    if !matches!(reply, RuntimeReply::Done) {
+        let line = step.state.branches.get(number).map_or(0, |cell| cell.line);
+        return tell_end(
+            step,
+            number,
+            &format!("; `%ipycodex merge {line}` brings them here"),
+        );
+    }
+    let returned = RuntimeRequest::Background(BackgroundRequest::Return);
+    ask(
+        step,
+        RuntimeRole::User,
+        number,
+        BranchQuestion::Nothing,
+        returned,
+    );
+    step.push(Effect::InterpreterMoved);
+    tell_end(step, number, "; its state is at the prompt");
+    drop_branch(step, number);
+}
+
+/// Says that a cell has ended, and what follows; those who wait go on.
+fn tell_end(step: &mut Step<'_>, number: u32, rest: &str) {
+    let Some(cell) = step.state.branches.get(number) else {
+        return;
+    };
+    let Some(end) = cell.end().cloned() else {
+        return;
+    };
+    cell.phase = BranchPhase::Ended(end.clone());
+    let (line, waiting) = (cell.line, cell.waiting.take());
+    let took = age_in_words(end.took);
+    let names = match end.died || !end.rows.is_empty() || rest.starts_with(" (") {
+        true if end.rows.is_empty() => String::new(),
+        _ => format!(": {}", changes_in_words(&end.rows)),
+    };
+    let rest = match end.rows.is_empty() && rest.contains("merge") {
+        true => "",
+        false => rest,
+    };
+    let text = format!("In [{line}] {} after {took}{names}{rest}", end.what);
+    let notice = match end.died {
+        true => Notice::warning(text),
+        false => Notice::note(text),
+    };
+    let waits = waiting.filter(|job| step.state.scheduler.is_current(*job));
+    match waits {
+        None => step.send_to_background(notice),
+        Some(job) => step.finish_wait(job, emit(notice)),
+    }
+    if end.died {
+        drop_branch(step, number);
+    }
+}
+
+/// The interpreter of a branch has ended; its cell, if it ran, has been told of before.
+fn on_gone(step: &mut Step<'_>, number: u32, why: &str) {
+    let Some(cell) = step.state.branches.get(number) else {
+        return;
+    };
+    let line = cell.line;
+    if let BranchPhase::Merging(..) = cell.phase {
+        merge::fail(step, number, why);
+    }
+    if step.state.branches.get(number).is_some() {
+        let text = format!("the names of In [{line}] are gone: {why}");
+        step.send_to_background(Notice::warning(text));
+        drop_branch(step, number);
+    }
+}
+
+/// The interpreter at the prompt has ended, and all branches with it.
+pub(crate) fn on_user_death(step: &mut Step<'_>) {
+    for number in step.state.branches.numbers() {
+        let Some(cell) = step.state.branches.get(number) else {
+            continue;
+        };
+        if !cell.is_running() {
+            drop_branch(step, number);
+        }
+    }
+}
+
+pub(crate) fn list(step: &mut Step<'_>, out: &RunSender) {
+    let text = step.state.branches.listing(step.ctx.now);
+    step.send(out, TextEvent::Text(text));
+}
+
+/// Waits for the end of a cell in the background; with `shows`, shows its output meanwhile.
+pub(crate) fn wait(step: &mut Step<'_>, line: u32, shows: bool, out: &RunSender) {
+    let Some((_, cell)) = step.state.branches.of_line(line) else {
+        return step.send(out, none(line));
+    };
+    if !cell.is_running() {
+        let text = format!("In [{line}] {}", cell.end().map_or("", |end| &end.what));
+        return step.send(out, Notice::note(text));
+    }
+    let holder = ActiveJob::Command { firm: false };
+    let job = step.state.scheduler.start(holder, out.clone());
+    step.send(out, BeginEvent::Wait);
+    let Some((_, cell)) = step.state.branches.of_line(line) else {
+        return;
+    };
+    cell.waiting = Some(job);
+    if shows {
+        let mut text = cell.run.show_to(out.clone());
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let bytes = text.into_bytes();
+        let (stream, foreign) = (OutputStream::Stdout, false);
+        step.send(
+            out,
+            CellEvent::Output {
+                stream,
+                bytes,
+                foreign,
+            },
+        );
+    }
+}
+
+/// Ends a cell in the background, or drops what an ended one has left.
+pub(crate) fn kill(step: &mut Step<'_>, line: u32, out: &RunSender) {
+    let Some((number, cell)) = step.state.branches.of_line(line) else {
+        return step.send(out, none(line));
+    };
+    if cell.is_running() {
+        return step.extend_for(
+            [Effect::Kill {
+                role: RuntimeRole::Branch(number),
+                over_time: false,
+                to: To::Job,
+            }],
+            out,
+        );
+    }
+    drop_branch(step, number);
+    let text = format!("what In [{line}] has left was dropped");
+    step.send(out, Notice::note(text));
+}
