@@ -36,6 +36,7 @@ pub mod monkey;
 mod notifications;
 mod paint_bytes;
 mod pictures;
+mod plan_mode;
 mod profiles;
 mod prompt_mode;
 mod prompts;

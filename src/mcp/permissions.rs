@@ -44,6 +44,7 @@ impl Permission {
             | QuestionSubject::StepBack { .. }
             | QuestionSubject::Replacement(_)
             | QuestionSubject::Files(_)
+            | QuestionSubject::Plan(_)
             | QuestionSubject::Pictures(_)
             | QuestionSubject::Variables(_) => Permission::Cells,
             QuestionSubject::Agent(_) => Permission::Files,

@@ -237,6 +237,8 @@ pub(crate) enum Event {
     Answered(u64, Reply),
     /// The user answered an `input()`.
     InputAnswered(u64, InputReply),
+    /// The user switches plan mode beside what runs.
+    PlanMode(bool),
     /// The next input, if it is a prompt, replaces the prompt with this In number and what came after it.
     NextReplaces(u32),
     RestartWanted,
@@ -348,6 +350,8 @@ pub(crate) enum Found {
         before: u32,
         text: Option<String>,
     },
+    /// Has these steps carried out.
+    Plan(Vec<String>),
     /// Lists the skills; the dialog tells which the conversation holds.
     Skills(Box<Dialog>),
     /// Puts a written setting into force, if that is possible before the next start.

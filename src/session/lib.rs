@@ -51,6 +51,7 @@ mod outputs;
 mod peers;
 pub mod picture;
 mod pictures;
+mod plan_mode;
 mod prompt;
 mod prompt_events;
 #[cfg(test)]

@@ -56,6 +56,8 @@ pub enum QuestionSubject {
     },
     /// A prompt takes the place of an earlier one, or a session is forked before it.
     Replacement(Replacement),
+    /// The agent has given a plan in plan mode; its steps.
+    Plan(Vec<String>),
     /// Files that steps have changed can be put back.
     Files(Box<FileRewind>),
     /// Variables were kept when the session ended and can be restored.
@@ -102,6 +104,8 @@ pub enum QuestionChoice {
     Merge,
     /// Undecided: show the differences first, then ask again.
     Diff,
+    /// Undecided: edit it first.
+    Edit,
     /// Yes, to the conversation alone: the interpreter stays.
     Conversation,
     /// Yes, also to similar requests for the rest of the session.
@@ -195,6 +199,11 @@ impl Question {
             | QuestionSubject::Pictures(_) => {
                 vec![QuestionChoice::Once, QuestionChoice::No]
             }
+            QuestionSubject::Plan(_) => vec![
+                QuestionChoice::Once,
+                QuestionChoice::Edit,
+                QuestionChoice::No,
+            ],
             QuestionSubject::Files(rewind) => {
                 let once = (!rewind.plan.restores.is_empty()).then_some(QuestionChoice::Once);
                 let merge = (!rewind.plan.merges.is_empty()).then_some(QuestionChoice::Merge);
@@ -264,6 +273,7 @@ impl Reply {
                 QuestionChoice::No
                 | QuestionChoice::NoBecause
                 | QuestionChoice::Try
+                | QuestionChoice::Edit
                 | QuestionChoice::Diff,
             ) => of(&[RejectOnce]),
             Reply::Chosen(QuestionChoice::Stop) => of(&[Stop, RejectOnce]),

@@ -12,6 +12,7 @@ use crate::effect::{Effect, Event, To};
 use crate::events::SessionEvent;
 use crate::ids::JobId;
 use crate::peers::RuntimeRequester;
+use crate::plan_mode;
 use crate::prompt::PromptEvent;
 use crate::question::QuestionSubject;
 use crate::rewind::FileHistory;
@@ -102,6 +103,8 @@ impl<'a> Step<'a> {
     /// Queues a question for the user; it is shown when those before it are answered.
     pub(super) fn ask_user(&mut self, about: QuestionSubject, asker: ApprovalRequester) {
         let scheduler = &mut self.state.scheduler;
+        let plans = self.state.choices.plan && scheduler.prompt().is_some();
+        let refuses = plans && plan_mode::refuses_question(&about, &asker);
         let line = scheduler.prompt().map_or(0, |prompt| prompt.line());
         let requested = ApprovalEvent::Requested {
             about,
@@ -109,6 +112,7 @@ impl<'a> Step<'a> {
             caller: scheduler.caller().map(str::to_owned),
             line,
             can_ask: scheduler.asks(self.ctx.deps.asks),
+            refusal: refuses.then_some(plan_mode::REFUSAL),
         };
         self.on_approval(requested);
     }

@@ -60,6 +60,11 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             }
         }
         QuestionSubject::Replacement(plan) => replacement(plan, &mut rows),
+        QuestionSubject::Plan(steps) => {
+            for (number, step) in steps.iter().enumerate() {
+                rows.text(4, &format!("{}. {step}", number + 1), Style::new());
+            }
+        }
         QuestionSubject::Files(rewind) => files(rewind, &mut rows),
         QuestionSubject::Variables(kept) => variables(kept, &mut rows),
         QuestionSubject::Pictures(lost) => {
@@ -127,6 +132,9 @@ fn head(who: &str, about: &QuestionSubject) -> String {
                 plan.line
             ),
         },
+        QuestionSubject::Plan(steps) => {
+            format!("The agent has a plan of {}", counted(steps.len(), "step"))
+        }
         QuestionSubject::Files(rewind) => match rewind.direction {
             RewindDirection::Back => "Files were changed since then".to_owned(),
             RewindDirection::Forward => "The step back put files back".to_owned(),
@@ -162,6 +170,7 @@ pub(super) fn ask(about: &QuestionSubject) -> &'static str {
             ReplacementPurpose::Replace => "Send the prompt in their place?",
             ReplacementPurpose::Fork => "Fork the session there?",
         },
+        QuestionSubject::Plan(_) => "Carry it out?",
         QuestionSubject::Files(rewind) => match rewind.direction {
             RewindDirection::Back => "Put the files back, too?",
             RewindDirection::Forward => "Undo that, too?",
@@ -196,6 +205,13 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         },
         QuestionChoice::Once if matches!(about, QuestionSubject::Files(_)) => {
             ('y', "yes, put back")
+        }
+        QuestionChoice::Once if matches!(about, QuestionSubject::Plan(_)) => {
+            ('y', "yes, act on it")
+        }
+        QuestionChoice::Edit => ('e', "edit it first"),
+        QuestionChoice::No if matches!(about, QuestionSubject::Plan(_)) => {
+            ('n', "no, keep planning")
         }
         QuestionChoice::Merge => ('m', "yes, and merge"),
         QuestionChoice::Diff => ('d', "show the diff first"),
@@ -267,6 +283,9 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
             _ => "✓ yes",
         },
         QuestionChoice::Once if matches!(about, QuestionSubject::Files(_)) => "✓ putting them back",
+        QuestionChoice::Once if matches!(about, QuestionSubject::Plan(_)) => "✓ carrying it out",
+        QuestionChoice::Edit => "… to be edited",
+        QuestionChoice::No if matches!(about, QuestionSubject::Plan(_)) => "✗ still planning",
         QuestionChoice::Merge => "✓ putting them back, and merging",
         QuestionChoice::Diff => "… the diff",
         QuestionChoice::Once if matches!(about, QuestionSubject::Variables(_)) => {
@@ -333,6 +352,7 @@ pub(super) fn brief(about: &QuestionSubject) -> String {
             ReplacementPurpose::Replace => format!("In [{}] and after", plan.line),
             ReplacementPurpose::Fork => format!("a session before In [{}]", plan.line),
         },
+        QuestionSubject::Plan(steps) => format!("a plan of {}", counted(steps.len(), "step")),
         QuestionSubject::Files(rewind) => {
             let count = rewind.plan.restores.len() + rewind.plan.merges.len();
             counted(count, "file")

@@ -22,7 +22,7 @@ use crate::events::{Notice, QuestionEvent};
 use crate::question::{Question, QuestionChoice, QuestionSubject, Reply};
 use crate::record::RecordedDecision;
 
-use description::{decision, describe, unasked_note};
+use description::{decision, describe, refused_note, unasked_note};
 pub(super) use grants::SessionGrants;
 pub(super) use policy::{ApprovalPolicy, Verdict};
 pub(super) use requester::ApprovalRequester;
@@ -37,6 +37,8 @@ pub(super) enum ApprovalEvent {
         line: u32,
         /// False where no front-end can ask the user.
         can_ask: bool,
+        /// Why the answer is no without asking.
+        refusal: Option<&'static str>,
     },
     /// The user answered the question with this id.
     Answered { question: u64, reply: Reply },
@@ -108,7 +110,25 @@ impl ApprovalQueue {
                 caller,
                 line,
                 can_ask,
+                refusal,
             } => {
+                if let Some(why) = refusal {
+                    let note = Effect::show(Notice::note(refused_note(&about)));
+                    let reply = Reply::NoBecause(why.to_owned());
+                    let refused = PendingApproval {
+                        id: 0,
+                        about,
+                        asker,
+                        caller,
+                        line,
+                        asked_at: now,
+                    };
+                    return vec![
+                        refused.decided(&reply),
+                        note,
+                        Effect::Raise(Event::Replied(refused.asker, reply)),
+                    ];
+                }
                 if !can_ask {
                     let reply = match about {
                         QuestionSubject::Agent(Subject::Form { .. }) => Reply::Declined,

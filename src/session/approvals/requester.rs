@@ -18,6 +18,8 @@ pub(crate) enum ApprovalRequester {
         options: Vec<QuestionOption>,
         /// A no may carry its reason.
         reasons: bool,
+        /// It only wants to read.
+        reads: bool,
     },
     /// The active tool call of this caller.
     Tool(ToolCaller),
@@ -32,6 +34,8 @@ pub(crate) enum ApprovalRequester {
     RestoreVariables(PathBuf),
     /// The active prompt, before the agent gets it.
     Prompt,
+    /// The end of a turn in plan mode that gave these steps.
+    Plan(Vec<String>),
 }
 
 impl ApprovalRequester {
@@ -45,6 +49,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Replacement(_)
             | ApprovalRequester::Rewind(_)
             | ApprovalRequester::RestoreVariables(_)
+            | ApprovalRequester::Plan(_)
             | ApprovalRequester::Prompt => &[],
         }
     }
@@ -61,6 +66,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Replacement(_)
             | ApprovalRequester::Rewind(_)
             | ApprovalRequester::RestoreVariables(_)
+            | ApprovalRequester::Plan(_)
             | ApprovalRequester::Prompt => true,
         }
     }

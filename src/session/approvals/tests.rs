@@ -26,6 +26,7 @@ fn agent(question: &str) -> ApprovalRequester {
         question: question.into(),
         options: subject.default_options(),
         reasons: true,
+        reads: false,
     }
 }
 
@@ -36,6 +37,7 @@ fn wanted(about: QuestionSubject, asker: &str) -> ApprovalEvent {
         caller: None,
         line: 2,
         can_ask: true,
+        refusal: None,
     }
 }
 
@@ -164,6 +166,7 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
         asker: agent("A"),
         line: 2,
         can_ask: false,
+        refusal: None,
     };
     let said = play(&mut ApprovalQueue::default(), vec![wanted]);
     let refused = "the agent was not given permission (command), because nobody can be asked here: a (in /); with \
@@ -183,6 +186,7 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
         asker: agent("A"),
         line: 2,
         can_ask: false,
+        refusal: None,
     };
     let said = play(&mut ApprovalQueue::default(), vec![wanted]);
     let open = "a question of the agent was left open (form), because nobody can be asked here: Where to? Which port?";
@@ -225,10 +229,12 @@ fn a_yes_for_the_session_holds_for_what_it_covers() {
                     question: "C".into(),
                     options: Vec::new(),
                     reasons: false,
+                    reads: false,
                 },
                 caller: None,
                 line: 2,
                 can_ask: true,
+                refusal: None,
             };
             let mut asking = ApprovalQueue::default();
             let yes = answered(1, QuestionChoice::Session);
@@ -344,6 +350,7 @@ proptest! {
                     caller: None,
                     line: 1,
                     can_ask,
+                    refusal: None,
                 },
                 SessionStep::Answers(question, choice) => {
                     let open = asking.open.as_ref().map(|open| open.id);

@@ -8,6 +8,7 @@ mod agent;
 mod look_back;
 mod notebooks;
 mod output;
+pub(super) mod plan;
 pub(super) mod replace;
 pub(super) mod rewind;
 mod sessions;
@@ -28,7 +29,7 @@ use crate::effect::{Effect, Event, Found, RecordWrite, To, emit};
 use crate::events::{Notice, TextEvent, report_notice};
 use crate::jobs;
 use crate::loading::{self, with_suffix};
-use crate::magics::{MagicContext, MagicEffect, format_session_value};
+use crate::magics::{MagicContext, MagicEffect, PlanCommand, format_session_value};
 use crate::prompt::{Preview, Prompt};
 use crate::record::RecordedThreads;
 use crate::resume;
@@ -247,6 +248,8 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
             step.wait_firmly(out, done);
         }
         MagicEffect::Changes(line) => rewind::list(step, line, out),
+        MagicEffect::Plan(PlanCommand::Switch(on)) => plan::switch(step, on, out),
+        MagicEffect::Plan(PlanCommand::Act) => step.wait(out, plan::find(record)),
         MagicEffect::LookBack(wish) => look_back::begin(step, wish, number, out),
         MagicEffect::Interrupt if step.state.scheduler.active().is_some() => {
             step.raise(Event::Interrupted)

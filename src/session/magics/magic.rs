@@ -110,6 +110,7 @@ pub enum MagicEffect {
     /// List what steps have changed in files: all, or this cell or prompt.
     Changes(Option<u32>),
     LookBack(LookBackWish),
+    Plan(PlanCommand),
     Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,
@@ -123,6 +124,14 @@ pub enum StepRequest {
     Back(Option<u32>),
     /// Undo the last step back.
     Forward,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanCommand {
+    /// Plan mode on or off; `None`: tell how it is.
+    Switch(Option<bool>),
+    /// Have the plan of the last answer carried out.
+    Act,
 }
 
 /// A question about the past.

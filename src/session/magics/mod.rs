@@ -11,6 +11,7 @@ mod help;
 mod magic;
 mod mcp;
 mod page;
+mod plan;
 mod sessions;
 mod setting;
 
@@ -18,8 +19,8 @@ use crate::config::{Setting, SettingValues};
 use crate::text::similar::did_you_mean;
 
 pub use magic::{
-    CommandUsage, CopyTarget, LookBackWish, MagicContext, MagicEffect, PreviewKind, ReplayRequest,
-    StepRequest,
+    CommandUsage, CopyTarget, LookBackWish, MagicContext, MagicEffect, PlanCommand, PreviewKind,
+    ReplayRequest, StepRequest,
 };
 pub use page::{Page, Section};
 pub use setting::{format_no_effect, format_saved_value, format_session_value};
@@ -62,6 +63,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                        `show` puts it back. Variables stay.",
                 run: Run::With(|_, keep, _| Ok(vec![MagicEffect::Compact(keep.trim().to_owned())])),
             },
+            plan::PLAN,
             entries::EDIT,
             plain("undo", "take the last exchange back", || MagicEffect::Undo)
             .more(
@@ -244,6 +246,7 @@ pub fn argument_values(name: &str) -> CommandValues {
     match name {
         "set" => CommandValues::Words(setting::settable().map(|row| row.name).collect()),
         "help" => CommandValues::Commands,
+        "plan" => CommandValues::Words(vec!["on", "off", "act"]),
         "copy" => CommandValues::Words(vec!["answer", "code"]),
         "resume" => CommandValues::Sessions,
         "option" => CommandValues::Options,

@@ -8,6 +8,7 @@ mod commands;
 mod compaction;
 mod conversation;
 mod front;
+mod plan_mode;
 mod references;
 mod replaced;
 mod replay;

@@ -23,6 +23,7 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::Suspend => HostCommand::Suspend.event(),
         KeyAction::PromptMode => HostCommand::PromptMode.event(),
         KeyAction::ShellMode => HostCommand::ShellMode.event(),
+        KeyAction::PlanMode => HostCommand::PlanMode.event(),
         KeyAction::OpenEditor => HostCommand::OpenEditor.event(),
         KeyAction::Answer => HostCommand::Answer.event(),
         KeyAction::Suggest => HostCommand::Suggest.event(),

@@ -60,6 +60,7 @@ actions! {
         ClearScreen "clear_screen" ["ctrl-l"] "clear the screen"
         PromptMode "prompt_mode" ["alt-p"] "prompt mode on or off"
         ShellMode "shell_mode" ["alt-s"] "shell mode on or off"
+        PlanMode "plan_mode" ["shift-tab"] shares WhereNothingIsTyped "plan mode on or off"
         OpenEditor "open_editor" ["f2" "ctrl-x ctrl-e"] "edit in $VISUAL or $EDITOR"
     }
     "The agent" {
