@@ -31,6 +31,7 @@ pub mod jobs;
 mod keys;
 mod keys_in_one_read;
 mod kitty_keyboard;
+mod lasting;
 pub mod look_back;
 pub mod monkey;
 mod notifications;

@@ -23,6 +23,7 @@ use crate::events::{Notice, SessionEvent};
 use crate::external_calls::ExternalCall;
 use crate::ids::{CallId, JobId, ToolCaller};
 use crate::kernels::{CheckedDirectory, KernelPlacement, KernelRequest};
+use crate::lasting::Lasting;
 use crate::markdown::Background;
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
@@ -310,6 +311,8 @@ pub(crate) enum Event {
     CallReturned(ToolReturn),
     Ask(QuestionSubject, ApprovalRequester),
     Replied(ApprovalRequester, Reply),
+    /// The user wants a yes to last.
+    MadeLasting(Box<Lasting>),
     /// The consequences of a reply are over: show the next question.
     NextQuestion,
     /// An event of a cell that is not suspended.

@@ -5,6 +5,7 @@
 
 use crate::agent::{Decision, QuestionAnswer, QuestionOption, Subject};
 use crate::file_rewind::FileRewind;
+use crate::lasting::Lasting;
 use crate::replacement::Replacement;
 use crate::runtime::SavedVariables;
 
@@ -20,6 +21,8 @@ pub struct Question {
     pub options: Vec<QuestionOption>,
     /// A no to the agent may carry its reason.
     pub reasons: bool,
+    /// What a yes covers that lasts, where one is offered.
+    pub lasting: Option<Box<Lasting>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +115,8 @@ pub enum QuestionChoice {
     Session,
     /// Yes, remembered on this machine.
     Remember,
+    /// Yes, and from now on, as far as [`Question::lasting`] says.
+    Always,
     /// No; the turn goes on.
     No,
     /// No, with the reason for the agent; arrives as [`Reply::NoBecause`].
@@ -146,6 +151,7 @@ impl Question {
             reasons: options.iter().any(|option| option.kind == Decision::Stop),
             about,
             options,
+            lasting: None,
         }
     }
 
@@ -155,6 +161,12 @@ impl Question {
             QuestionSubject::Agent(_) => {
                 let options = self.options.iter().enumerate();
                 let mut choices: Vec<QuestionChoice> = options.map(usual).collect();
+                if self.lasting.is_some() {
+                    let lasts = |choice: &QuestionChoice| *choice == QuestionChoice::Session;
+                    let session = choices.iter().position(lasts);
+                    let behind = session.map_or(choices.len().min(1), |at| at + 1);
+                    choices.insert(behind, QuestionChoice::Always);
+                }
                 if self.reasons {
                     let no = choices
                         .iter()
@@ -266,9 +278,9 @@ impl Reply {
             Reply::Chosen(
                 QuestionChoice::Once | QuestionChoice::Merge | QuestionChoice::Conversation,
             ) => of(&[AllowOnce]),
-            Reply::Chosen(QuestionChoice::Session | QuestionChoice::Remember) => {
-                of(&[AllowAlways, AllowOnce])
-            }
+            Reply::Chosen(
+                QuestionChoice::Session | QuestionChoice::Remember | QuestionChoice::Always,
+            ) => of(&[AllowAlways, AllowOnce]),
             Reply::Chosen(
                 QuestionChoice::No
                 | QuestionChoice::NoBecause

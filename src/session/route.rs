@@ -134,6 +134,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.on_approval(ApprovalEvent::Answered { question, reply });
         }
         Event::Replied(requester, reply) => on_user_reply(step, requester, reply),
+        Event::MadeLasting(lasting) => step.keep_lasting(*lasting),
         Event::NextQuestion => {
             let next = step.state.approvals.next(step.ctx.at);
             step.extend(next);

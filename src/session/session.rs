@@ -100,6 +100,7 @@ impl Session {
                 keys: parts.keys,
                 notebooks: parts.notebooks,
                 asks: parts.asks,
+                lasting: parts.lasting,
             },
             inbox: commands,
             shared,

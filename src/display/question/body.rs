@@ -15,8 +15,8 @@ use crate::display::rows::Rows;
 use crate::markdown::Appearance;
 use crate::runtime::SavedVariables;
 use crate::session::{
-    FileRewind, ProposedCell, Question, QuestionChoice, QuestionSubject, Replacement,
-    ReplacementPurpose, RewindDirection,
+    FileRewind, LastingSubject, ProposedCell, Question, QuestionChoice, QuestionSubject,
+    Replacement, ReplacementPurpose, RewindDirection,
 };
 use crate::text::NOTICED;
 use crate::text::escape::visible;
@@ -228,6 +228,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
             ('s', "yes, all of it")
         }
         QuestionChoice::Session => ('s', "yes, all session"),
+        QuestionChoice::Always => return ('a', always(question).into()),
         QuestionChoice::Try => ('d', "dry run first"),
         QuestionChoice::Conversation => match about {
             QuestionSubject::Replacement(plan) if plan.purpose == ReplacementPurpose::Fork => {
@@ -259,6 +260,20 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         }
     };
     (key, words.into())
+}
+
+/// What a yes covers that lasts.
+fn always(question: &Question) -> String {
+    let Some(lasting) = &question.lasting else {
+        return "yes, always".to_owned();
+    };
+    let directory = visible(&lasting.directory);
+    match &lasting.what {
+        LastingSubject::Command(_) => format!("yes, always this in {directory}"),
+        LastingSubject::Files(pattern) => {
+            format!("yes, always {} in {directory}", visible(pattern))
+        }
+    }
 }
 
 fn option(question: &Question, number: usize) -> String {
@@ -301,6 +316,7 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Try => "… tried in a copy",
         QuestionChoice::Conversation => "✓ only the conversation",
         QuestionChoice::Remember => "✓ always allowed",
+        QuestionChoice::Always => "✓ always allowed here",
         QuestionChoice::No
             if matches!(
                 about,

@@ -134,6 +134,7 @@ pub(super) fn decision(reply: &Reply, options: &[QuestionOption]) -> String {
         Reply::Chosen(QuestionChoice::Diff) => "differences".to_owned(),
         Reply::Chosen(QuestionChoice::Conversation) => "conversation".to_owned(),
         Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
+        Reply::Chosen(QuestionChoice::Always) => "always in this directory".to_owned(),
         Reply::Chosen(QuestionChoice::Remember) => "remember".to_owned(),
         Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause) => "no".to_owned(),
         Reply::Chosen(QuestionChoice::Stop) => "stop".to_owned(),

@@ -111,6 +111,8 @@ pub enum MagicEffect {
     Changes(Option<u32>),
     LookBack(LookBackWish),
     Plan(PlanCommand),
+    /// Revoke the lasting approval with this number; `None`: list them.
+    Allowed(Option<usize>),
     Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,

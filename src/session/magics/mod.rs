@@ -4,6 +4,7 @@
 //! session, one layer above, carries out. A new command is a row in `GROUPS`, with a file of its own if it is long;
 //! a setting gets a command through its row in the table of settings.
 
+mod allowed;
 mod cells;
 mod entries;
 mod files;
@@ -141,6 +142,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
         &[
             setting::SET,
             mcp::MCP,
+            allowed::ALLOWED,
             Magic {
                 name: "option",
                 arguments: "[NAME [VALUE]]",
@@ -246,6 +248,7 @@ pub fn argument_values(name: &str) -> CommandValues {
     match name {
         "set" => CommandValues::Words(setting::settable().map(|row| row.name).collect()),
         "help" => CommandValues::Commands,
+        "allowed" => CommandValues::Words(vec!["revoke"]),
         "plan" => CommandValues::Words(vec!["on", "off", "act"]),
         "copy" => CommandValues::Words(vec!["answer", "code"]),
         "resume" => CommandValues::Sessions,
