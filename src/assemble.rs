@@ -30,8 +30,8 @@ use crate::runtime::connect::{
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
 use crate::session::{
-    self, ConnectRuntime, FilePlaces, FindSkills, MissingAgent, NotebookPlaces, Parts, PlanAgent,
-    PlanKernel, PlannedRuntime, Run, SessionHandle, Skills, StartupFiles,
+    self, ConnectRuntime, FilePlaces, FindSkills, LastingFile, MissingAgent, NotebookPlaces, Parts,
+    PlanAgent, PlanKernel, PlannedRuntime, Run, SessionHandle, Skills, StartupFiles,
 };
 use crate::skills::{Catalog, Consent, Roots};
 use crate::text::report::Report;
@@ -184,6 +184,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         artifacts: paths.artifacts.clone(),
         record_path: paths.history.clone(),
         notebooks: NotebookPlaces::new(paths, environment.home.clone()),
+        lasting: LastingFile::new(&paths.state_dir, user_name(environment)),
     };
     let (session, background) = session::start(parts)?;
     log::trace!(target: STARTUP, "the session is started");
@@ -232,6 +233,13 @@ fn own_server(environment: &Environment) -> McpServer {
         ],
         variables: places.collect(),
     }
+}
+
+/// The name of the user, for the list of approvals that last.
+fn user_name(environment: &Environment) -> String {
+    let names = ["USER", "LOGNAME"].into_iter();
+    let mut names = names.filter_map(|name| environment.variable(name));
+    names.next().unwrap_or("you").to_owned()
 }
 
 /// Returns the search for skills, which the session runs later.

@@ -10,6 +10,7 @@ mod interruptions;
 mod model_service;
 mod odd_requests;
 mod offered_tools;
+mod plan_mode;
 pub(crate) mod program;
 mod questions;
 mod suggest;

@@ -63,7 +63,9 @@ pub use event::{AgentEvent, AgentNotice, AgentUpdate, ConfigOption, Descriptor};
 pub use failure::{AgentFailure, FailureKind};
 pub use input::InputPart;
 pub use question::{AgentQuestion, Decision, FormField, QuestionAnswer, QuestionOption, Subject};
-pub use settings::{Approvals, Effort, McpServer, Sandbox, ThreadMode, TurnSettings, WebSearchUse};
+pub use settings::{
+    Approvals, Effort, McpServer, PlanMode, Sandbox, ThreadMode, TurnSettings, WebSearchUse,
+};
 pub use turn::{
     AgentReply, Cost, Exchange, ThreadPoint, ToolCall, ToolSpec, TurnId, TurnRequest, Usage,
 };

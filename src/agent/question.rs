@@ -16,6 +16,8 @@ pub struct AgentQuestion {
     pub options: Vec<QuestionOption>,
     /// A rejection may carry the user's reason.
     pub accepts_reason: bool,
+    /// The agent only wants to read: the user is asked in plan mode, too.
+    pub reads: bool,
 }
 
 /// A possible answer to an approval.
@@ -38,6 +40,7 @@ impl AgentQuestion {
             accepts_reason: options.iter().any(|option| option.kind == Decision::Stop),
             subject,
             options,
+            reads: false,
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct TurnSettings {
     pub sandbox: Sandbox,
     /// The agent may use a shell of its own.
     pub shell: bool,
+    /// In plan mode the agent looks and plans, and changes nothing.
+    pub plan: PlanMode,
     /// MCP servers for the agent to start.
     pub mcp_servers: Vec<McpServer>,
     /// Limit for the start of the agent's process; `None`: that of its connection.
@@ -83,6 +85,17 @@ pub enum Approvals {
     Never,
     /// The user is asked before commands and edits.
     Ask,
+}
+
+/// Whether a turn is in plan mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PlanMode {
+    #[default]
+    Off,
+    /// Off, after an exchange in plan mode: the agent's thread may still be in its own mode for that.
+    Left,
+    /// On. The sandbox is read only.
+    On,
 }
 
 /// Access of the agent's commands.

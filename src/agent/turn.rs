@@ -191,7 +191,7 @@ impl Usage {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Approvals, Effort, Sandbox, ThreadMode, WebSearchUse};
+    use crate::{Approvals, Effort, PlanMode, Sandbox, ThreadMode, WebSearchUse};
 
     /// A request without input, in a thread of the session.
     pub(crate) fn request() -> TurnRequest {
@@ -209,6 +209,7 @@ pub(crate) mod tests {
                 approvals: Approvals::Never,
                 sandbox: Sandbox::ReadOnly,
                 shell: true,
+                plan: PlanMode::Off,
                 mcp_servers: Vec::new(),
                 start_timeout: None,
             },

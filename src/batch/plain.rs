@@ -2,7 +2,8 @@
 //!
 //! In: the events of a run. Out: standard output and standard error.
 
-use crate::display::{RunRenderer, death_notice};
+use crate::agent::PlanStep;
+use crate::display::{RunRenderer, death_notice, plan_line};
 use crate::output::mime::TerminalForm;
 use crate::output::traceback::CellError;
 use crate::runtime::OutputStream;
@@ -22,6 +23,8 @@ pub(super) struct Plain {
     message: Option<u64>,
     /// A cell sent the prompt: the answer goes to the cell, and is not printed.
     asked: bool,
+    /// The plan of the turn, shown at its end.
+    plan: Vec<PlanStep>,
 }
 
 impl Plain {
@@ -31,6 +34,7 @@ impl Plain {
             open_line: false,
             message: None,
             asked: false,
+            plan: Vec::new(),
         }
     }
 
@@ -43,6 +47,10 @@ impl Plain {
                 self.message = Some(message);
                 self.open_line = !delta.ends_with('\n') && (self.open_line || !delta.is_empty());
                 self.say(delta.as_bytes())
+            }
+            AnswerEvent::Planned(steps) => {
+                self.plan = steps;
+                Ok(())
             }
             AnswerEvent::Restarted { .. } => self
                 .screen
@@ -66,7 +74,6 @@ impl Plain {
             | AnswerEvent::ToolStarted { .. }
             | AnswerEvent::Picture(_)
             | AnswerEvent::Steered { .. }
-            | AnswerEvent::Planned(_)
             | AnswerEvent::CellsProgress(_)
             | AnswerEvent::FilesChanged(_) => Ok(()),
         }
@@ -155,12 +162,20 @@ impl RunRenderer for Plain {
             SessionEvent::End(EndEvent::Turn {
                 outcome: TurnOutcome::Failed(failure),
                 ..
-            }) => self.notice(&Notice {
-                message: format!("error: {}", failure.message),
-                hints: failure.hints,
-                warning: true,
-            }),
-            SessionEvent::End(EndEvent::Turn { .. }) => self.end_answer(),
+            }) => {
+                self.plan.clear();
+                self.notice(&Notice {
+                    message: format!("error: {}", failure.message),
+                    hints: failure.hints,
+                    warning: true,
+                })
+            }
+            SessionEvent::End(EndEvent::Turn { .. }) => {
+                self.end_answer()?;
+                let plan = std::mem::take(&mut self.plan);
+                let mut lines = plan.iter().map(plan_line);
+                lines.try_for_each(|line| self.screen.print_notice(&line))
+            }
             SessionEvent::Begin(BeginEvent::Asked { line, prompt }) => {
                 self.asked = true;
                 let first = prompt.trim().lines().next().unwrap_or_default();

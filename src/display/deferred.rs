@@ -118,6 +118,7 @@ mod tests {
             about: QuestionSubject::Cells(Vec::new()),
             options: Vec::new(),
             reasons: false,
+            lasting: None,
         };
         asked.ask(question).unwrap();
         events.defer(died(), &mut asked).unwrap();

@@ -49,6 +49,7 @@ pub use follow::{RunRenderer, follow};
 pub use notice::{copy_to_clipboard, death_notice, notice_text, print_notice};
 pub use pager::show as page;
 pub use picture::Pictures;
+pub use progress::plan_line;
 pub use question::LineQuestion;
 pub use question_prompt::{Keyboard, Typeahead};
 pub use run_summary::{RunOutcome, RunSummary};

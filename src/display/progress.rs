@@ -108,6 +108,11 @@ pub(super) fn step_line(step: &PlanStep) -> (String, Style) {
     (format!("{mark} {}", step.text), style)
 }
 
+/// A step behind a box, as a line; what is foreign in it is unchanged.
+pub fn plan_line(step: &PlanStep) -> String {
+    step_line(step).0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use crate::agent::WorkStatus;
+use crate::agent::{PlanStep, WorkStatus};
 use crate::dialog::AnswerBlock;
 use crate::session::{Answer, OUTPUT_KEPT, Work};
 use crate::text::escape::xml_text;
@@ -54,17 +54,7 @@ fn work_markdown(work: &Work) -> String {
             );
             details(&summary, &fenced("text", tail(&activity.text())))
         }
-        Work::Plan(steps) => {
-            let rows = steps.iter().map(|step| {
-                let done = if step.status == WorkStatus::Done {
-                    "x"
-                } else {
-                    " "
-                };
-                format!("- [{done}] {}", one_line(&step.text))
-            });
-            rows.collect::<Vec<_>>().join("\n")
-        }
+        Work::Plan(steps) => plan_markdown(steps),
         Work::AgentStarts(line) => format!("*⏳ {}*", xml_text(&one_line(line))),
         Work::Line(line) => format!("*{}*", xml_text(&one_line(line))),
     }
@@ -79,22 +69,38 @@ fn work_plain(work: &Work) -> String {
         Work::Activity(activity) => activity
             .summary_line()
             .unwrap_or_else(|| format!("⏳ {}", activity.title_with_locations())),
-        Work::Plan(steps) => {
-            let mut rows = String::from("plan");
-            for step in steps {
-                // Writing to a `String` does not fail.
-                let _ = write!(
-                    rows,
-                    "\n  {}: {}",
-                    step.status.as_str(),
-                    one_line(&step.text)
-                );
-            }
-            rows
-        }
+        Work::Plan(steps) => plan_plain(steps),
         Work::AgentStarts(line) => format!("⏳ {line}"),
         Work::Line(line) => line.clone(),
     }
+}
+
+/// The steps of a plan as a list with check boxes.
+pub(super) fn plan_markdown(steps: &[PlanStep]) -> String {
+    let rows = steps.iter().map(|step| {
+        let mark = match step.status {
+            WorkStatus::Waiting => "[ ]",
+            WorkStatus::Running => "[ ] ▸",
+            WorkStatus::Done => "[x]",
+            WorkStatus::Failed => "[ ] ✗",
+        };
+        format!("- {mark} {}", one_line(&step.text))
+    });
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn plan_plain(steps: &[PlanStep]) -> String {
+    let mut rows = String::from("plan");
+    for step in steps {
+        // Writing to a `String` does not fail.
+        let _ = write!(
+            rows,
+            "\n  {}: {}",
+            step.status.as_str(),
+            one_line(&step.text)
+        );
+    }
+    rows
 }
 
 fn state_mark(state: Option<&str>) -> String {

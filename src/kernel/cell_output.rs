@@ -16,6 +16,7 @@ use super::answer;
 use super::event_mapper::Out;
 use super::messages;
 use super::stream_buffer::StreamBuffer;
+use crate::agent::PlanStep;
 use crate::jupyter::{ClientRequest, KernelServer, unique_id};
 use crate::output::MimeBundle;
 use crate::runtime::{CommMessage, DisplayData, OutputStream};
@@ -74,6 +75,8 @@ pub(super) struct CellOutput {
     answer_text: String,
     /// The id of the display of the cell's progress.
     progress: Option<String>,
+    /// The plan of the turn: it has one display, wherever the answer goes on.
+    plan: Option<(String, Vec<PlanStep>)>,
 }
 
 impl CellOutput {
@@ -95,6 +98,7 @@ impl CellOutput {
             throttle: Throttle::default(),
             answer_text: String::new(),
             progress: None,
+            plan: None,
         }
     }
 
@@ -108,6 +112,7 @@ impl CellOutput {
             Out::Display(display) => self.display(&display).await,
             Out::Answer(event) => self.on_answer(event).await,
             Out::EndAnswer => self.end_answer().await,
+            Out::EndPlan => self.end_plan().await,
             Out::Progress(text) => self.publish_progress(&text).await,
             Out::Comm(message) => self.publish_comm(message).await,
             Out::Flush => self.flush().await,
@@ -267,6 +272,7 @@ impl CellOutput {
         self.flush_before_answer().await;
         match event {
             AnswerEvent::Picture(url) => self.picture(&url).await,
+            AnswerEvent::Planned(steps) => self.on_plan(steps).await,
             event if self.is_console => self.print_answer(event).await,
             event => {
                 let expects = |shown: &&mut ShownAnswer| shown.answer.expects(&event);
@@ -276,6 +282,32 @@ impl CellOutput {
                     None => self.current.apply(event),
                 }
             }
+        }
+    }
+
+    async fn on_plan(&mut self, steps: Vec<PlanStep>) {
+        let known = self.plan.take().map(|(id, _)| id);
+        let (is_new, id) = (known.is_none(), known.unwrap_or_else(unique_id));
+        if !self.is_console {
+            if is_new {
+                self.end_answer().await;
+            }
+            let forms = json!({
+                "text/markdown": answer::plan_markdown(&steps),
+                "text/plain": answer::plan_plain(&steps),
+            });
+            self.show(is_new, &id, forms).await;
+        }
+        self.plan = Some((id, steps));
+    }
+
+    /// Forgets the plan of a turn that is over; a console gets it as it stands.
+    async fn end_plan(&mut self) {
+        if let Some((_, steps)) = self.plan.take()
+            && self.is_console
+        {
+            let plan = answer::plan_plain(&steps);
+            self.print(OutputStream::Stderr, &plan).await;
         }
     }
 

@@ -29,6 +29,8 @@ pub(super) enum Out {
     Answer(AnswerEvent),
     /// Later output stands below the answer so far.
     EndAnswer,
+    /// The plan is no longer updated.
+    EndPlan,
     /// A line of progress in place of the one before.
     Progress(String),
     /// A message from an object of the interpreter.
@@ -290,7 +292,7 @@ impl<'a> EventMapper<'a> {
     fn end(&mut self, event: EndEvent, has_answer: bool) {
         match event {
             EndEvent::Turn { outcome, .. } => {
-                self.out.push(Out::EndAnswer);
+                self.out.extend([Out::EndAnswer, Out::EndPlan]);
                 self.nested = false;
                 match outcome {
                     TurnOutcome::Complete => {
@@ -419,6 +421,7 @@ mod tests {
             }
             Out::Answer(_) => "answer".into(),
             Out::EndAnswer => "end answer".into(),
+            Out::EndPlan => "end plan".into(),
             Out::Progress(text) => format!("progress {text}"),
             Out::Comm(message) => format!("comm {}", message.comm_id),
             Out::Flush => "flush".into(),
@@ -644,7 +647,14 @@ mod tests {
                 answered(),
                 turn(TurnOutcome::Complete),
             ],
-            &["end answer", CELL, "answer", "end answer", shown],
+            &[
+                "end answer",
+                CELL,
+                "answer",
+                "end answer",
+                "end plan",
+                shown,
+            ],
         );
         let failed = TurnOutcome::Failed(AgentFailure {
             kind: FailureKind::Died,
@@ -657,6 +667,7 @@ mod tests {
                 "end answer",
                 CELL,
                 "end answer",
+                "end plan",
                 r#"error ["AgentError: gone","  hint: again"]"#,
                 r#"fails "AgentError""#,
             ],

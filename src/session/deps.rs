@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::McpServer;
 use crate::config::{Keymap, Provenance};
+use crate::lasting::LastingFile;
 use crate::peers::{MissingAgent, PlanAgent, PlanKernel};
 use crate::runtime::StartupPlan;
 use crate::saving::NotebookPlaces;
@@ -26,6 +27,7 @@ pub(super) struct SessionDeps {
     pub(super) keys: Arc<Keymap>,
     pub(super) notebooks: NotebookPlaces,
     pub(super) asks: bool,
+    pub(super) lasting: LastingFile,
 }
 
 /// Start-up files, run before the first input.

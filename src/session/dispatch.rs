@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::Submission;
 use crate::branches;
-use crate::commands::{self, replace, turns};
+use crate::commands::{self, plan, replace, turns};
 use crate::effect::{Effect, Event, RecordWrite, To};
 use crate::events::{AfterEvent, Notice, RunKind};
 use crate::external_calls;
@@ -112,6 +112,7 @@ pub(super) fn begin_now(step: &mut Step<'_>, submission: Submission, out: &RunSe
             for notice in step.state.unreported.take().into_iter().chain(hint) {
                 step.send(out, notice);
             }
+            plan::on_prompt(step, &prompt.text, out);
             let own = prompt_source(&prompt.text);
             let line = jobs::number(step, &own, RunKind::Prompt, Retention::Recorded, out);
             let prompt = Prompt::new(line, prompt.text, source, step.ctx.now)

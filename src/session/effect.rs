@@ -24,6 +24,7 @@ use crate::events::{Notice, SessionEvent};
 use crate::external_calls::ExternalCall;
 use crate::ids::{CallId, JobId, ToolCaller};
 use crate::kernels::{CheckedDirectory, KernelPlacement, KernelRequest};
+use crate::lasting::Lasting;
 use crate::markdown::Background;
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
@@ -246,6 +247,8 @@ pub(crate) enum Event {
     Answered(u64, Reply),
     /// The user answered an `input()`.
     InputAnswered(u64, InputReply),
+    /// The user switches plan mode beside what runs.
+    PlanMode(bool),
     /// The next input, if it is a prompt, replaces the prompt with this In number and what came after it.
     NextReplaces(u32),
     RestartWanted,
@@ -317,6 +320,8 @@ pub(crate) enum Event {
     CallReturned(ToolReturn),
     Ask(QuestionSubject, ApprovalRequester),
     Replied(ApprovalRequester, Reply),
+    /// The user wants a yes to last.
+    MadeLasting(Box<Lasting>),
     /// The consequences of a reply are over: show the next question.
     NextQuestion,
     /// An event of a cell that is not suspended.
@@ -357,6 +362,8 @@ pub(crate) enum Found {
         before: u32,
         text: Option<String>,
     },
+    /// Has these steps carried out.
+    Plan(Vec<String>),
     /// Lists the skills; the dialog tells which the conversation holds.
     Skills(Box<Dialog>),
     /// Puts a written setting into force, if that is possible before the next start.

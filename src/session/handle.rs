@@ -251,6 +251,11 @@ impl SessionHandle {
         self.raise(Event::Steer(text));
     }
 
+    /// Switches plan mode, whatever runs.
+    pub fn set_plan_mode(&self, on: bool) {
+        self.raise(Event::PlanMode(on));
+    }
+
     /// Returns the number that the next input takes.
     pub fn next_line(&self) -> u32 {
         self.shared.next_line.load(Ordering::Relaxed)

@@ -41,6 +41,7 @@ mod ids;
 mod io;
 mod jobs;
 mod kernels;
+mod lasting;
 mod loading;
 mod look_back;
 pub mod magics;
@@ -52,6 +53,7 @@ mod outputs;
 mod peers;
 pub mod picture;
 mod pictures;
+mod plan_mode;
 mod prompt;
 mod prompt_events;
 #[cfg(test)]
@@ -113,6 +115,7 @@ pub use file_rewind::{FileRewind, RewindDirection};
 pub use file_steps::FilePlaces;
 pub use handle::SessionHandle;
 pub use kernels::KernelRequest;
+pub use lasting::{Lasting, LastingFile, LastingSubject};
 pub use loading::not_found_message;
 pub use notebook_file::{IfMissing, NotebookFile, notebook_report};
 pub use notice::Notice;
@@ -194,4 +197,6 @@ pub struct Parts {
     /// The file that holds the session's record.
     pub record_path: PathBuf,
     pub notebooks: NotebookPlaces,
+    /// Approvals that last.
+    pub lasting: LastingFile,
 }

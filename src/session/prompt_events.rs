@@ -179,6 +179,7 @@ fn finish_exchange(state: &mut SessionState, finished: PromptOutcome) -> Vec<Eff
         session: state.numbering.session(),
         to: To::Job,
     }));
+    state.turns.proposed_plan = exchange.plan;
     let published = (exchange.prompt, exchange.stored);
     effects.push(Effect::PublishExchange(Some(published)));
     effects

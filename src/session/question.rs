@@ -5,6 +5,7 @@
 
 use crate::agent::{Decision, QuestionAnswer, QuestionOption, Subject};
 use crate::file_rewind::FileRewind;
+use crate::lasting::Lasting;
 use crate::replacement::Replacement;
 use crate::runtime::SavedVariables;
 
@@ -20,6 +21,8 @@ pub struct Question {
     pub options: Vec<QuestionOption>,
     /// A no to the agent may carry its reason.
     pub reasons: bool,
+    /// What a yes covers that lasts, where one is offered.
+    pub lasting: Option<Box<Lasting>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +59,8 @@ pub enum QuestionSubject {
     },
     /// A prompt takes the place of an earlier one, or a session is forked before it.
     Replacement(Replacement),
+    /// The agent has given a plan in plan mode; its steps.
+    Plan(Vec<String>),
     /// Files that steps have changed can be put back.
     Files(Box<FileRewind>),
     /// A name was changed here and in a branch that is merged.
@@ -124,12 +129,16 @@ pub enum QuestionChoice {
     Mine,
     /// Both, under two names.
     Both,
+    /// Undecided: edit it first.
+    Edit,
     /// Yes, to the conversation alone: the interpreter stays.
     Conversation,
     /// Yes, also to similar requests for the rest of the session.
     Session,
     /// Yes, remembered on this machine.
     Remember,
+    /// Yes, and from now on, as far as [`Question::lasting`] says.
+    Always,
     /// No; the turn goes on.
     No,
     /// No, with the reason for the agent; arrives as [`Reply::NoBecause`].
@@ -164,6 +173,7 @@ impl Question {
             reasons: options.iter().any(|option| option.kind == Decision::Stop),
             about,
             options,
+            lasting: None,
         }
     }
 
@@ -173,6 +183,12 @@ impl Question {
             QuestionSubject::Agent(_) => {
                 let options = self.options.iter().enumerate();
                 let mut choices: Vec<QuestionChoice> = options.map(usual).collect();
+                if self.lasting.is_some() {
+                    let lasts = |choice: &QuestionChoice| *choice == QuestionChoice::Session;
+                    let session = choices.iter().position(lasts);
+                    let behind = session.map_or(choices.len().min(1), |at| at + 1);
+                    choices.insert(behind, QuestionChoice::Always);
+                }
                 if self.reasons {
                     let no = choices
                         .iter()
@@ -217,6 +233,11 @@ impl Question {
             | QuestionSubject::Pictures(_) => {
                 vec![QuestionChoice::Once, QuestionChoice::No]
             }
+            QuestionSubject::Plan(_) => vec![
+                QuestionChoice::Once,
+                QuestionChoice::Edit,
+                QuestionChoice::No,
+            ],
             QuestionSubject::Files(rewind) => {
                 let once = (!rewind.plan.restores.is_empty()).then_some(QuestionChoice::Once);
                 let merge = (!rewind.plan.merges.is_empty()).then_some(QuestionChoice::Merge);
@@ -285,13 +306,14 @@ impl Reply {
             Reply::Chosen(
                 QuestionChoice::Once | QuestionChoice::Merge | QuestionChoice::Conversation,
             ) => of(&[AllowOnce]),
-            Reply::Chosen(QuestionChoice::Session | QuestionChoice::Remember) => {
-                of(&[AllowAlways, AllowOnce])
-            }
+            Reply::Chosen(
+                QuestionChoice::Session | QuestionChoice::Remember | QuestionChoice::Always,
+            ) => of(&[AllowAlways, AllowOnce]),
             Reply::Chosen(
                 QuestionChoice::No
                 | QuestionChoice::NoBecause
                 | QuestionChoice::Try
+                | QuestionChoice::Edit
                 | QuestionChoice::Diff
                 | QuestionChoice::Theirs
                 | QuestionChoice::Mine

@@ -2,7 +2,7 @@
 
 use crate::approvals::{ApprovalEvent, ApprovalRequester};
 use crate::branches;
-use crate::commands::{self, replace, rewind, undo};
+use crate::commands::{self, plan, replace, rewind, undo};
 use crate::context::StepContext;
 use crate::dispatch;
 use crate::effect::{CodeStarter, Effect, Event, Found, To};
@@ -74,6 +74,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
         Event::Cell(role, event) => runtime_events::on_cell_event(step, role, event),
         Event::Submitted(CodeStarter::Job(job), id) => step.state.scheduler.submitted(job, id),
         Event::Submitted(CodeStarter::Tool, id) => step.state.tool_runner.submitted(id),
+        Event::PlanMode(on) => step.state.choices.plan = on,
         Event::NextReplaces(line) => step.state.replaced_next = Some(line),
         Event::RestartWanted => step.push(Effect::RestartRuntime(To::Job)),
         Event::KillWanted(role) => step.push(Effect::Kill {
@@ -136,6 +137,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
             step.on_approval(ApprovalEvent::Answered { question, reply });
         }
         Event::Replied(requester, reply) => on_user_reply(step, requester, reply),
+        Event::MadeLasting(lasting) => step.keep_lasting(*lasting),
         Event::NextQuestion => {
             let next = step.state.approvals.next(step.ctx.at);
             step.extend(next);
@@ -160,10 +162,18 @@ fn handle(step: &mut Step<'_>, event: Event) {
 /// Ends the active job; the suspended cell or the queue goes on.
 fn on_job_over(step: &mut Step<'_>) {
     tools::driver::end_branch(step);
+    let plan = std::mem::take(&mut step.state.turns.proposed_plan);
+    let can_ask = step.state.scheduler.asks(step.ctx.deps.asks);
+    let out = step.state.scheduler.out().cloned();
     step.state.scheduler.release();
-    match step.state.scheduler.resume() {
-        true => host_calls::driver::resume_cell(step),
-        false => dispatch::continue_idle(step),
+    if step.state.scheduler.resume() {
+        return host_calls::driver::resume_cell(step);
+    }
+    if let Some(out) = out.filter(|_| !plan.is_empty()) {
+        plan::offer(step, plan, can_ask, &out);
+    }
+    if step.state.scheduler.active().is_none() {
+        dispatch::continue_idle(step);
     }
 }
 
@@ -215,6 +225,7 @@ fn on_user_reply(step: &mut Step<'_>, requester: ApprovalRequester, reply: Reply
             step.raise_prompt(PromptEvent::PictureQuestionAnswered(yes));
         }
         ApprovalRequester::Startup => startup::on_project_answer(step, &reply),
+        ApprovalRequester::Plan(steps) => plan::on_answer(step, &steps, &reply),
         ApprovalRequester::Undo(request) => undo::on_step_back_answer(step, request, &reply),
         ApprovalRequester::Replacement(request) => replace::on_answer(step, request, &reply),
         ApprovalRequester::Rewind(request) => rewind::on_answer(step, *request, &reply),
@@ -267,6 +278,7 @@ fn on_found(step: &mut Step<'_>, found: Found, out: &RunSender) {
         Found::Undo(request) => undo::undo(step, request, out),
         Found::StepBackPossible(request) => undo::offer_step_back(step, request, out),
         Found::Resend { line, text } => jobs::resend(step, line, text, out),
+        Found::Plan(steps) => plan::act(step, &steps, out),
         Found::Compaction(keep) => jobs::compact(step, keep, out),
         Found::Replacement(request) => replace::find_step(step, request, out),
         Found::ReplacementReady(request) => replace::offer(step, request, out),

@@ -102,6 +102,7 @@ impl Session {
                 keys: parts.keys,
                 notebooks: parts.notebooks,
                 asks: parts.asks,
+                lasting: parts.lasting,
             },
             inbox: commands,
             shared,

@@ -5,13 +5,15 @@
 
 use tokio::sync::oneshot;
 
-use crate::approvals::{ApprovalEvent, ApprovalRequester};
+use crate::approvals::{ApprovalEvent, ApprovalRequester, may_last};
 use crate::config::RewindFiles;
 use crate::context::StepContext;
 use crate::effect::{Effect, Event, To};
-use crate::events::SessionEvent;
+use crate::events::{Notice, SessionEvent};
 use crate::ids::JobId;
+use crate::lasting::Lasting;
 use crate::peers::RuntimeRequester;
+use crate::plan_mode;
 use crate::prompt::PromptEvent;
 use crate::question::QuestionSubject;
 use crate::rewind::FileHistory;
@@ -103,15 +105,38 @@ impl<'a> Step<'a> {
     /// Queues a question for the user; it is shown when those before it are answered.
     pub(super) fn ask_user(&mut self, about: QuestionSubject, asker: ApprovalRequester) {
         let scheduler = &mut self.state.scheduler;
+        let plans = self.state.choices.plan && scheduler.prompt().is_some();
+        let refuses = plans && plan_mode::refuses_question(&about, &asker);
         let line = scheduler.prompt().map_or(0, |prompt| prompt.line());
+        let caller = scheduler.caller().map(str::to_owned);
+        let can_ask = scheduler.asks(self.ctx.deps.asks);
+        let subject = may_last(&about, &asker, &self.state.choices, || {
+            self.ctx.agent().capabilities().sandbox
+        });
+        let coverage = subject.filter(|_| caller.is_none()).map(|subject| {
+            let lasting = &self.ctx.deps.lasting;
+            lasting.coverage(subject, &self.state.cwd)
+        });
         let requested = ApprovalEvent::Requested {
+            coverage: coverage.unwrap_or_default(),
             about,
             asker,
-            caller: scheduler.caller().map(str::to_owned),
+            caller,
             line,
-            can_ask: scheduler.asks(self.ctx.deps.asks),
+            can_ask,
+            refusal: refuses.then_some(plan_mode::REFUSAL),
         };
         self.on_approval(requested);
+    }
+
+    /// Keeps a yes that lasts; where it cannot be kept, it was for once.
+    pub(super) fn keep_lasting(&mut self, lasting: Lasting) {
+        let deps = &self.ctx.deps;
+        let agent = self.state.choices.agent.to_string();
+        let session = self.state.numbering.session();
+        if let Err(why) = deps.lasting.add(lasting, agent, session, self.ctx.at) {
+            self.show(Notice::warning(format!("allowed this once only: {why}")));
+        }
     }
 
     /// Makes a question the active job: the next input waits for its answer.

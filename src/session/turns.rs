@@ -29,6 +29,8 @@ pub(super) struct Turns {
     pub(super) running: Option<TurnId>,
     /// A stopped turn the agent has not ended yet.
     pub(super) cancelling: Option<TurnId>,
+    /// The steps of the plan that the active prompt has ended with, in plan mode.
+    pub(super) proposed_plan: Vec<String>,
 }
 
 impl Turns {
@@ -43,6 +45,7 @@ impl Turns {
             profile: AgentProfile::default(),
             running: None,
             cancelling: None,
+            proposed_plan: Vec::new(),
         }
     }
 

@@ -76,6 +76,7 @@ pub(super) struct Editor {
     ring: SharedKillRing,
     external: ExternalPrograms,
     on_prompt: Arc<dyn Fn() + Send + Sync>,
+    on_plan_mode: Box<dyn Fn(bool)>,
     hints: Hints,
     reverse_search: SearchHistory,
     pending_calls: PendingCalls,
@@ -97,6 +98,8 @@ pub(super) struct EditorOptions {
     pub background: BackgroundOutput,
     pub editor_waker: EditorWaker,
     pub on_prompt: Arc<dyn Fn() + Send + Sync>,
+    /// The user has switched plan mode.
+    pub on_plan_mode: Box<dyn Fn(bool)>,
     /// Called with the background that the terminal reported.
     pub on_background: Box<dyn Fn(markdown::Background) + Send + Sync>,
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
@@ -199,6 +202,7 @@ impl Editor {
             ring,
             external: options.external,
             on_prompt: options.on_prompt,
+            on_plan_mode: options.on_plan_mode,
             hints,
             reverse_search: options.reverse_search,
             pending_calls: options.pending_calls,
@@ -306,6 +310,11 @@ impl Editor {
                     }
                     Some(HostCommand::PromptMode) => self.toggle(Mode::Prompts),
                     Some(HostCommand::ShellMode) => self.toggle(Mode::Shell),
+                    Some(HostCommand::PlanMode) => {
+                        let on = !lock_snapshot(&self.snapshot).plan;
+                        lock_snapshot(&self.snapshot).plan = on;
+                        (self.on_plan_mode)(on);
+                    }
                     Some(HostCommand::OpenEditor) => self.open_editor(),
                     Some(HostCommand::Change(action)) => {
                         let ring = self.ring.lock();
@@ -364,6 +373,11 @@ impl Editor {
             (self.on_prompt)();
         }
         lock_snapshot(&self.snapshot).mode = mode;
+    }
+
+    /// Shows plan mode in the label.
+    pub(super) fn set_plan_mode(&self, on: bool) {
+        lock_snapshot(&self.snapshot).plan = on;
     }
 
     fn open_editor(&mut self) {

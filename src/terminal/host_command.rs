@@ -26,6 +26,8 @@ pub(super) enum HostCommand {
     PromptMode,
     /// Switch between cells and shell commands.
     ShellMode,
+    /// Switch plan mode.
+    PlanMode,
     OpenEditor,
     Answer,
     /// An incoming call needs the screen.
@@ -48,6 +50,7 @@ impl HostCommand {
             HostCommand::SearchHistory => "search_history".into(),
             HostCommand::PromptMode => "prompt_mode".into(),
             HostCommand::ShellMode => "shell_mode".into(),
+            HostCommand::PlanMode => "plan_mode".into(),
             HostCommand::OpenEditor => "open_editor".into(),
             HostCommand::Answer => "answer".into(),
             HostCommand::CallPending => "called".into(),
@@ -67,6 +70,7 @@ impl HostCommand {
             "search_history" => Some(HostCommand::SearchHistory),
             "prompt_mode" => Some(HostCommand::PromptMode),
             "shell_mode" => Some(HostCommand::ShellMode),
+            "plan_mode" => Some(HostCommand::PlanMode),
             "open_editor" => Some(HostCommand::OpenEditor),
             "answer" => Some(HostCommand::Answer),
             "called" => Some(HostCommand::CallPending),

@@ -231,6 +231,7 @@ fn announced(who: &str, question: &Question) -> String {
         QuestionSubject::ProjectFiles { .. } => "run files of this project".to_owned(),
         QuestionSubject::StepBack { .. } => "step the interpreter back".to_owned(),
         QuestionSubject::Replacement(_) => "replace earlier prompts".to_owned(),
+        QuestionSubject::Plan(_) => "carry out a plan".to_owned(),
         QuestionSubject::Files(_) => "put files back".to_owned(),
         QuestionSubject::NameConflict(_) => "merge a name".to_owned(),
         QuestionSubject::Variables(_) => "bring variables back".to_owned(),

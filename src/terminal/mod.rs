@@ -144,6 +144,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let warm = session.clone();
     let asked = session.clone();
     let answered = session.clone();
+    let planning = session.clone();
     let reverse_search =
         reverse_search::search_history(&options.screen, guard.clone(), &options.recall);
     let (ready, teller, told_on) = (options.ready, background.clone(), options.screen.clone());
@@ -172,6 +173,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
                 .name("colours".into())
                 .spawn(warm_up);
         }),
+        on_plan_mode: Box::new(move |on| planning.set_plan_mode(on)),
         last: Box::new(move || asked.last_exchange()),
         on_background: Box::new(move |background| answered.on_background(background)),
         reverse_search,
@@ -350,6 +352,7 @@ impl Repl {
                     self.editor.set_theme(self.run_view.appearance().theme);
                     if let Some(choices) = self.session.choices() {
                         self.editor.suggest_history(choices.history_hint);
+                        self.editor.set_plan_mode(choices.plan);
                     }
                     match summary.exit_status {
                         Some(status)

@@ -48,11 +48,11 @@ impl Label {
         }
     }
 
-    /// For example `[nav] In [n]: `.
+    /// For example `[nav] In [n]: `, or `[plan] In [n]: ` in plan mode.
     fn own(&self) -> String {
-        let (mode, vi) = {
+        let (mode, vi, plan) = {
             let snapshot = lock_snapshot(&self.snapshot);
-            (snapshot.mode, snapshot.vi.clone())
+            (snapshot.mode, snapshot.vi.clone(), snapshot.plan)
         };
         let vi = match vi {
             None => "",
@@ -67,7 +67,8 @@ impl Label {
         };
         let session = self.session.as_ref();
         let line = session.map_or(self.line, SessionHandle::next_line);
-        format!("{vi}{name} [{line}]: ")
+        let plan = if plan { "[plan] " } else { "" };
+        format!("{vi}{plan}{name} [{line}]: ")
     }
 }
 
@@ -147,6 +148,9 @@ mod tests {
             assert_eq!(label.render_prompt_multiline_indicator(), continuation);
             let replacing = format!("{left}(replaces In [2] and after) ");
             assert_eq!(label.replacing(2).render_prompt_left(), replacing);
+            lock_snapshot(&label.snapshot).plan = true;
+            let planning = left.replace("In", "[plan] In").replace("Pr", "[plan] Pr");
+            assert_eq!(label.render_prompt_left(), planning);
         }
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Snapshot {
     /// No key has come since the paint.
     pub(super) fresh: bool,
     pub(super) mode: Mode,
+    /// Plan mode is on.
+    pub(super) plan: bool,
     pub(super) cell_language: CellLanguage,
     /// vi's mode; `None` in emacs mode.
     pub(super) vi: Option<PromptViMode>,
@@ -41,6 +43,7 @@ impl Snapshot {
             cursor: 0,
             fresh: false,
             mode,
+            plan: false,
             cell_language: CellLanguage::default(),
             vi: None,
             submitted: false,

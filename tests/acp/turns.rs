@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipycodex::agent::{
     AgentEvent, AgentNotice, AgentReply, AgentUpdate, Decision, FailureKind, InputPart, Lookup,
-    LookupReply, McpServer, QuestionAnswer, Subject, ThreadPoint, ToolRoute, WorkStatus,
+    LookupReply, McpServer, PlanMode, QuestionAnswer, Subject, ThreadPoint, ToolRoute, WorkStatus,
 };
 
 use serde_json::json;
@@ -30,6 +30,34 @@ fn an_answer_streams_with_its_reasoning_plan_and_tokens() {
         matches!(events.end, Some(Ok((false, Some(_))))),
         "{events:?}"
     );
+}
+
+#[test]
+fn plan_mode_is_a_mode_of_the_agent_while_it_lasts() {
+    let folder = folder();
+    let mut harness = Harness::new(scripted("", folder.path()));
+    let mut thread = None;
+    for (plan, expected) in [
+        (PlanMode::Off, "code"),
+        (PlanMode::On, "plan"),
+        (PlanMode::On, "plan"),
+        (PlanMode::Left, "code"),
+        (PlanMode::Left, "code"),
+    ] {
+        let mut request = request("mode", folder.path());
+        request.settings.plan = plan;
+        request.thread = thread;
+        let events = harness.run(request);
+        assert_eq!(events.text(), expected, "{plan:?}");
+        let Some(Ok((false, Some(now)))) = events.end else {
+            panic!("{events:?}");
+        };
+        thread = Some(now);
+    }
+    let set = sent(folder.path());
+    let set = set.iter().filter(|it| it["method"] == "session/set_mode");
+    let set: Vec<_> = set.map(|it| it["params"]["modeId"].clone()).collect();
+    assert_eq!(set, ["plan", "code"], "a mode is set when it changes");
 }
 
 #[test]

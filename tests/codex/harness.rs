@@ -8,8 +8,8 @@ use std::time::Duration;
 use ipycodex::agent::connect::{AgentConfig, AgentEvents, AgentKind, Timeouts, connect};
 use ipycodex::agent::{
     Activity, Agent, AgentEvent, AgentFailure, AgentNotice, AgentQuestion, AgentReply, AgentUpdate,
-    Approvals, CommandRun, Effort, Exchange, FileChange, InputPart, Lookup, LookupReply, PlanStep,
-    Sandbox, ThreadMode, ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage,
+    Approvals, CommandRun, Effort, Exchange, FileChange, InputPart, Lookup, LookupReply, PlanMode,
+    PlanStep, Sandbox, ThreadMode, ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage,
     WebSearchUse,
 };
 use serde_json::json;
@@ -242,6 +242,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
             approvals: Approvals::Never,
             sandbox: Sandbox::FullAccess,
             shell: true,
+            plan: PlanMode::Off,
             mcp_servers: Vec::new(),
             start_timeout: None,
         },

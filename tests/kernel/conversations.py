@@ -118,6 +118,22 @@ def prompts():
         assert "text/markdown" in told.of("display_data")[0]["data"]
 
 
+def plans():
+    with kernel() as (k, _):
+        k.run("%ipycodex run_cells auto")
+        k.run("%ipycodex plan on")
+        told = k.run(".run `made = 6`", ["y"])
+        assert told.reply["status"] == "ok" and "[y] yes, act on it" in told.asked[0]["prompt"], told.asked
+        # The steps are one display, also where a cell of the agent stands between them.
+        shown = [one for one in told.of("display_data") + told.of("update_display_data")
+                 if one["data"].get("text/markdown", "").startswith("- [")]
+        assert len(shown) == 4 and len({one["transient"]["display_id"] for one in shown}) == 1, shown
+        done = "- [x] look at what the context holds\n- [x] run `made = 6`\n- [x] tell you about it"
+        assert done in [one["data"]["text/markdown"] for one in shown], shown
+        assert k.run("made").of("execute_result")[0]["data"]["text/plain"] == "6"
+        assert "plan mode is off" in k.run("%ipycodex plan").text("stderr")
+
+
 def questions():
     with kernel() as (k, _):
         told = k.run("print(input('name? ').upper())", ["né"])

@@ -122,6 +122,11 @@ fn files_of_a_project_ask_through_the_first_cell() {
 }
 
 #[test]
+fn plans_are_carried_out_when_the_user_says_so() {
+    converse("plans");
+}
+
+#[test]
 fn conversations_have_names_and_are_switched() {
     converse("conversations");
 }

@@ -77,6 +77,7 @@ const SCREENS: &[(&str, &str, &str, &str)] = &[
     ("clear_screen", "\x03x", "\0In [2]: x", ""),
     ("prompt_mode", "x", "Pr [2]: x", "\x1bp"),
     ("shell_mode", "x", "$ [2]: x", "\x1bs"),
+    ("plan_mode", "", "[plan] In [2]:", "\x1b[Zx"),
     ("open_editor", "x", "In [2]: edited", ""),
     ("suggest", "x", "In [2]: xturn over", ""),
     ("blocks", "", "In [2]: b1\n   ...: b2\n", ""),

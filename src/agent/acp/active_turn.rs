@@ -4,7 +4,7 @@
 //! then run in a terminal of ours without a second question; any other command asks, unless the `sandbox` setting
 //! allows everything.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -35,6 +35,8 @@ pub(crate) struct TurnState {
     pub(super) session: Option<String>,
     /// The session does not hold the conversation yet.
     pub(super) fresh: bool,
+    /// Options to set before the prompt, with their values.
+    pub(super) to_set: VecDeque<(String, String)>,
     pub(super) mapper: EventMapper,
     /// When the session is notified that the agent is still starting; `None`: done.
     pub(super) start_notice_at: Option<Instant>,
@@ -71,6 +73,7 @@ impl TurnState {
         TurnState {
             session: None,
             fresh: true,
+            to_set: VecDeque::new(),
             mapper: EventMapper::new(turn),
             start_notice_at: Some(Instant::now() + START_NOTICE_DELAY),
             questions: HashMap::new(),

@@ -184,10 +184,12 @@ impl Client for Acp {
             }
             // A session that cannot be closed is reopened as it is.
             Purpose::Close(turn) if current_turn == Some(turn) => Self::begin(driver),
-            Purpose::Model(turn) if current_turn == Some(turn) => {
-                let events = sessions.model_set(turn, outcome);
-                driver.emit(events);
-                Self::send_prompt(driver);
+            Purpose::Set(turn) if current_turn == Some(turn) => {
+                if let Some(current) = &mut driver.current {
+                    let (events, step) = sessions.option_set(current, outcome);
+                    driver.emit(events);
+                    Self::run_step(driver, step);
+                }
             }
             Purpose::Prompt(turn) if current_turn == Some(turn) => {
                 let methods = initialized.methods.clone();
@@ -202,7 +204,7 @@ impl Client for Acp {
                 driver.emit([AgentEvent::Steered { turn, taken }]);
             }
             Purpose::Close(_)
-            | Purpose::Model(_)
+            | Purpose::Set(_)
             | Purpose::Prompt(_)
             | Purpose::Steer(_)
             | Purpose::Courtesy => {}

@@ -12,6 +12,12 @@ use crate::{AgentUpdate, ConfigOption, Descriptor, Model};
 const MODE: &str = "mode";
 const MODEL: &str = "model";
 
+/// Words in the values of an option that is fit for plan mode, the best first.
+const PLAN_WORDS: [&[&str]; 3] = [&["plan", "planning"], &["ask"], &["read-only", "readonly"]];
+
+/// The values that an option has before plan mode, as far as nothing is known of that.
+const USUAL_VALUES: [&str; 4] = ["default", "agent", "code", "build"];
+
 #[derive(Debug, Default)]
 pub(super) struct Options {
     /// Each option with its category.
@@ -103,6 +109,29 @@ impl Options {
             .or(self.models.as_ref())
     }
 
+    /// Returns the options with a value for plan mode, and that value: of each option one that says `plan`, else of
+    /// the mode one that only asks or only reads.
+    pub(super) fn plan_values(&self) -> Vec<(&ConfigOption, &str)> {
+        let config = self.config.iter().map(|(it, of)| (it, of == MODE));
+        // `configOptions` lists the modes, too, where an agent has both.
+        let has_mode = self.config.iter().any(is_mode);
+        let modes = self.modes.as_ref().filter(|_| !has_mode);
+        let all = config.chain(modes.map(|it| (it, true)));
+        let planned = all.filter_map(|(option, is_mode)| {
+            let ranks = if is_mode || option.descriptor.id == MODE {
+                &PLAN_WORDS[..]
+            } else {
+                &PLAN_WORDS[..1]
+            };
+            let mut values = ranks.iter().filter_map(|rank| {
+                let mut values = option.values.iter();
+                values.find(|value| says(value, rank))
+            });
+            Some((option, values.next()?.id.as_str()))
+        });
+        planned.collect()
+    }
+
     pub(super) fn list_models(&self) -> Vec<Model> {
         let Some(selection) = self.model() else {
             return Vec::new();
@@ -117,15 +146,33 @@ impl Options {
         models.collect()
     }
 
+    /// Returns the options that are still set for plan mode, with the value to go back to: as in `before`, else a
+    /// usual one.
+    pub(super) fn values_without_plan(&self, before: &[(String, String)]) -> Vec<(String, String)> {
+        let planned = self.plan_values().into_iter();
+        let planned = planned.filter(|(option, value)| option.current == *value);
+        let usual = |option: &ConfigOption| {
+            let mut usual = USUAL_VALUES.iter();
+            let found = usual.find(|usual| option.values.iter().any(|it| it.id == **usual));
+            found.map(|usual| (*usual).to_owned())
+        };
+        let back = planned.filter_map(|(option, _)| {
+            let id = &option.descriptor.id;
+            let known = before.iter().find(|(of, _)| of == id);
+            let value = known.map(|(_, value)| value.clone());
+            Some((id.clone(), value.or_else(|| usual(option))?))
+        });
+        back.collect()
+    }
+
     fn selections(&mut self) -> impl Iterator<Item = &mut ConfigOption> {
         let config = self.config.iter_mut().map(|(selection, _)| selection);
         config.chain(&mut self.modes).chain(&mut self.models)
     }
 
     fn news(&self) -> Vec<AgentUpdate> {
-        let is_mode = |(it, of): &&(ConfigOption, String)| of == MODE || it.descriptor.id == MODE;
-        let of_config = self.config.iter().find(is_mode).map(|(it, _)| it);
-        let mode = of_config.or(self.modes.as_ref());
+        let of_config = self.config.iter().find(|it| is_mode(it));
+        let mode = of_config.map(|(it, _)| it).or(self.modes.as_ref());
         let rest = self.config.iter().filter(|it| !is_mode(it));
         let rest = rest.map(|(it, _)| it);
         let has_model = self
@@ -140,6 +187,20 @@ impl Options {
         }
         news
     }
+}
+
+fn is_mode((option, category): &(ConfigOption, String)) -> bool {
+    category == MODE || option.descriptor.id == MODE
+}
+
+/// True when the id or the name of a value has one of these words.
+fn says(value: &Descriptor, words: &[&str]) -> bool {
+    let texts = [&value.id, &value.name].into_iter();
+    texts.into_iter().any(|text| {
+        let text = text.to_lowercase().replace(['_', ' '], "-");
+        let mut parts = text.split(|c: char| !c.is_alphanumeric());
+        words.contains(&text.as_str()) || parts.any(|part| words.contains(&part))
+    })
 }
 
 fn config(options: &Value) -> Vec<(ConfigOption, String)> {
@@ -213,6 +274,57 @@ mod tests {
             other => vec![format!("{other:?}")],
         });
         lines.collect()
+    }
+
+    #[test]
+    fn plan_mode_is_found_by_what_the_values_say() {
+        let planned = |answer: Value| {
+            let mut options = Options::default();
+            options.open(&answer);
+            let found = options.plan_values();
+            let found = found
+                .iter()
+                .map(|(it, value)| format!("{}={value}", it.descriptor.id));
+            (found.collect::<Vec<_>>().join(" "), options)
+        };
+        let modes = |ids: &[&str]| {
+            let all: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+            json!({"modes": {"currentModeId": ids[0], "availableModes": all}})
+        };
+        for (ids, expected) in [
+            (&["default", "acceptEdits", "plan"][..], "mode=plan"),
+            (&["code", "ask", "architect"], "mode=ask"),
+            (&["agent", "read-only", "full"], "mode=read-only"),
+            (&["agent", "explanatory", "task"], ""),
+        ] {
+            assert_eq!(planned(modes(ids)).0, expected);
+        }
+        // As codex-acp has it.
+        let config = json!({"configOptions": [
+            {"id": "mode", "category": "mode", "currentValue": "agent",
+                "options": [{"value": "read-only", "name": "Read-only"}, {"value": "agent"}]},
+            {"id": "collaboration_mode", "currentValue": "default",
+                "options": [{"value": "default"}, {"value": "plan"}]},
+            {"id": "model", "currentValue": "m", "options": [{"value": "read-only"}]},
+        ]});
+        let (found, mut options) = planned(config);
+        assert_eq!(found, "mode=read-only collaboration_mode=plan");
+        assert!(options.values_without_plan(&[]).is_empty());
+        options.set("mode", "read-only", &json!({}));
+        options.set("collaboration_mode", "plan", &json!({}));
+        let back = |before: &[(&str, &str)]| {
+            let own = |(a, b): &(&str, &str)| ((*a).to_owned(), (*b).to_owned());
+            let before: Vec<_> = before.iter().map(own).collect();
+            let back = options.values_without_plan(&before).into_iter();
+            back.map(|(a, b)| format!("{a}={b}"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(back(&[]), "mode=agent collaboration_mode=default");
+        assert_eq!(
+            back(&[("mode", "own")]),
+            "mode=own collaboration_mode=default"
+        );
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(super) fn question(
         cwd => cwd.to_owned(),
     };
     let changes = call.changes();
+    let reads = call.reads() && changes.is_empty();
     let subject = match call.command() {
         Some(command) => Subject::Command {
             command,
@@ -52,6 +53,7 @@ pub(super) fn question(
         subject,
         options,
         accepts_reason: false,
+        reads,
     })
 }
 

@@ -39,7 +39,8 @@ pub(crate) enum Purpose {
     Load(TurnId),
     /// Closes the session of the turn, which is then reopened.
     Close(TurnId),
-    Model(TurnId),
+    /// Sets an option of the session before the prompt.
+    Set(TurnId),
     Prompt(TurnId),
     /// Sends more input to the running turn.
     Steer(TurnId),
@@ -82,7 +83,7 @@ impl agent_process::Purpose for Purpose {
             Purpose::Resume(_) => "session/resume",
             Purpose::Load(_) => "session/load",
             Purpose::Close(_) => "session/close",
-            Purpose::Model(_) | Purpose::Choose(_) => "session/set_config_option",
+            Purpose::Set(_) | Purpose::Choose(_) => "session/set_config_option",
             Purpose::Prompt(_) => "session/prompt",
             Purpose::Steer(_) => "_session/steering",
             Purpose::Authenticate(_) => "authenticate",

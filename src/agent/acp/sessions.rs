@@ -3,7 +3,7 @@
 //! Pure. In: the request, the responses of the agent. Out: the next step. A session that cannot be continued, for
 //! whatever reason, is replaced by a new one that is seeded with the conversation.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use super::program::Purpose;
 use crate::agent_process::Purpose as _;
 use crate::failure::rpc_error_text;
 use crate::rpc::RpcError;
-use crate::{AgentEvent, AgentFailure, AgentUpdate, McpServer, ThreadMode, TurnId};
+use crate::{AgentEvent, AgentFailure, AgentUpdate, McpServer, PlanMode, ThreadMode};
 
 /// The next step for the current turn.
 pub(super) enum Step {
@@ -37,6 +37,8 @@ pub(super) struct Sessions {
     /// The session that holds the conversation.
     conversation: Option<String>,
     pub(super) options: Options,
+    /// The options that plan mode has set, with their values before that.
+    before_plan: Vec<(String, String)>,
 }
 
 impl Sessions {
@@ -134,48 +136,79 @@ impl Sessions {
             return (Vec::new(), Some(Step::Fail(failure)));
         };
         self.open.insert(id.clone());
+        self.before_plan.clear();
         let news = self.options.open(&answer);
         let step = self.enter(current, id, is_new);
         (news, Some(step))
     }
 
-    pub(super) fn model_set(
+    /// Takes the response to a request that sets an option; returns the next step of the turn.
+    pub(super) fn option_set(
         &mut self,
-        turn: TurnId,
+        current: &mut ActiveTurn,
         outcome: Result<Value, RpcError>,
-    ) -> Vec<AgentEvent> {
-        match outcome {
-            Ok(answer) if answer["configOptions"].is_array() => {
-                let news = self.options.update("config_option_update", &answer);
+    ) -> (Vec<AgentEvent>, Step) {
+        let turn = current.turn;
+        let Some((option, value)) = current.state.to_set.pop_front() else {
+            return (Vec::new(), Step::Prompt);
+        };
+        let events = match outcome {
+            Ok(answer) => {
+                let news = self.options.set(&option, &value, &answer);
                 news.into_iter().map(AgentEvent::Update).collect()
             }
-            Ok(_) => Vec::new(),
             Err(error) => {
-                let message = format!(
-                    "the agent did not change its model: {}",
-                    rpc_error_text(&error)
-                );
+                let why = rpc_error_text(&error);
+                let message = format!("the agent did not change its {option}: {why}");
                 vec![AgentEvent::Progress { turn, message }]
             }
-        }
+        };
+        (events, self.set_next(current))
     }
 
-    /// Enters the open session: sets the model if it differs, then sends the prompt.
+    /// Enters the open session: sets the options that differ, then sends the prompt.
     fn enter(&mut self, current: &mut ActiveTurn, session: String, fresh: bool) -> Step {
+        self.conversation = Some(session.clone());
+        (current.state.session, current.state.fresh) = (Some(session), fresh);
+        let mut to_set: VecDeque<(String, String)> = VecDeque::new();
         let requested_model = current.request.settings.model.as_deref();
-        let other = self.options.model().and_then(|model| {
+        to_set.extend(self.options.model().and_then(|model| {
             let requested_model = requested_model.filter(|it| *it != model.current)?;
             // The name of another agent's model is ignored.
             model.values.iter().find(|it| it.id == requested_model)?;
-            self.options
-                .setter(&session, &model.descriptor.id, requested_model)
-        });
-        self.conversation = Some(session.clone());
-        (current.state.session, current.state.fresh) = (Some(session), fresh);
-        match other {
-            Some((method, params)) => Step::Ask(Purpose::Model(current.turn), method, params),
-            None => Step::Prompt,
+            Some((model.descriptor.id.clone(), requested_model.to_owned()))
+        }));
+        match current.request.settings.plan {
+            PlanMode::On => {
+                let planned = self.options.plan_values().into_iter();
+                for (option, value) in planned.filter(|(it, value)| it.current != *value) {
+                    let id = option.descriptor.id.clone();
+                    if self.before_plan.iter().all(|(known, _)| *known != id) {
+                        self.before_plan.push((id.clone(), option.current.clone()));
+                    }
+                    to_set.push_back((id, value.to_owned()));
+                }
+            }
+            PlanMode::Left => {
+                to_set.extend(self.options.values_without_plan(&self.before_plan));
+                self.before_plan.clear();
+            }
+            PlanMode::Off => {}
         }
+        current.state.to_set = to_set;
+        self.set_next(current)
+    }
+
+    /// Sets the next option; without one, the prompt is next.
+    fn set_next(&self, current: &mut ActiveTurn) -> Step {
+        let session = current.state.session.clone().unwrap_or_default();
+        while let Some((option, value)) = current.state.to_set.front() {
+            if let Some((method, params)) = self.options.setter(&session, option, value) {
+                return Step::Ask(Purpose::Set(current.turn), method, params);
+            }
+            current.state.to_set.pop_front();
+        }
+        Step::Prompt
     }
 }
 

@@ -241,6 +241,11 @@ impl ToolCallState {
         changes.collect()
     }
 
+    /// True for a call that reads, by the kind that the agent gives it.
+    pub(super) fn reads(&self) -> bool {
+        matches!(self.kind.as_str(), "read" | "search" | "fetch" | "think")
+    }
+
     pub(super) fn display_title(&self) -> String {
         let title = self.mcp().unwrap_or_else(|| one_line(&self.title));
         match (title.is_empty(), self.kind.as_str()) {

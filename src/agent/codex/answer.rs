@@ -2,7 +2,8 @@
 //!
 //! Pure. Invariants: the pieces of a message that is not restarted join to its whole text; a message that was cut
 //! by a retry is restarted once the text begins again (until then the partial text stays). Model responses send
-//! their messages one after the other, so a message that begins while another is open means that the other was cut.
+//! their messages one after the other, so a message that begins while another is open means that the other was cut. A
+//! plan is part of a message, and the message goes on behind it under a number of its own.
 
 use std::collections::HashMap;
 
@@ -24,6 +25,8 @@ struct Message {
     finished: bool,
     /// A retry was announced while the message was open.
     cut: bool,
+    /// A plan has begun since the last piece.
+    behind_plan: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,14 +53,32 @@ impl TurnAnswer {
             return;
         }
         self.discard(|_| true, out);
+        self.insert(id);
+    }
+
+    fn insert(&mut self, id: &str) {
         let message = Message {
             number: self.next_message,
             text: String::new(),
             finished: false,
             cut: false,
+            behind_plan: false,
         };
         self.next_message += 1;
         self.messages.insert(id.into(), message);
+    }
+
+    /// Begins a plan inside of the open message. A plan that was cut by a retry begins again under its id.
+    pub(super) fn begin_plan(&mut self, id: &str, out: &mut Vec<AgentEvent>) {
+        match self.messages.get(id) {
+            Some(plan) if !plan.cut => return,
+            Some(_) => self.discard(|message| message.cut, out),
+            None => {}
+        }
+        for message in self.messages.values_mut() {
+            message.behind_plan = !message.text.is_empty();
+        }
+        self.insert(id);
     }
 
     pub(super) fn extend(&mut self, id: &str, delta: String, out: &mut Vec<AgentEvent>) {
@@ -67,6 +88,10 @@ impl TurnAnswer {
             && !message.finished
             && !delta.is_empty()
         {
+            if std::mem::take(&mut message.behind_plan) {
+                message.number = self.next_message;
+                self.next_message += 1;
+            }
             message.text.push_str(&delta);
             out.push(AgentEvent::Text {
                 turn,
@@ -189,6 +214,43 @@ mod tests {
         let mut out = Vec::new();
         play(&mut answer, &mut out);
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn a_plan_stands_inside_of_its_message() {
+        check(
+            |answer, out| {
+                answer.begin("a", out);
+                answer.extend("a", "before".into(), out);
+                answer.begin_plan("plan", out);
+                answer.extend("plan", "1. on".into(), out);
+                answer.finish("plan", "1. one", out);
+                answer.extend("a", "beh".into(), out);
+                answer.finish("a", "beforebehind", out);
+                answer.begin("b", out);
+            },
+            &[
+                text(0, "before"),
+                text(1, "1. on"),
+                text(1, "e"),
+                text(2, "beh"),
+                text(2, "ind"),
+            ],
+        );
+        let restarted = |message| AgentEvent::TextRestarted {
+            turn: TURN,
+            message,
+        };
+        check(
+            |answer, out| {
+                answer.begin_plan("plan", out);
+                answer.extend("plan", "1. o".into(), out);
+                answer.retry();
+                answer.begin_plan("plan", out);
+                answer.extend("plan", "1. two".into(), out);
+            },
+            &[text(0, "1. o"), restarted(0), text(1, "1. two")],
+        );
     }
 
     #[test]

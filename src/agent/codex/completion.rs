@@ -202,13 +202,13 @@ impl Completions {
     ) {
         let id = thread_setup::started(name, outcome);
         let Entry::Occupied(mut entry) = self.0.open.entry(key) else {
-            if let Ok(id) = id {
+            if let Ok((id, _)) = id {
                 thread_setup::leave(process, &id);
             }
             return;
         };
         let id = match id {
-            Ok(id) => id,
+            Ok((id, _)) => id,
             Err(failure) => return entry.remove().end(Err(failure)),
         };
         let completion = entry.get_mut();
@@ -224,6 +224,7 @@ impl Completions {
             cwd: None,
             approval_policy: None,
             sandbox_policy: None,
+            collaboration_mode: None,
             output_schema: completion.schema.as_ref(),
         };
         process.send(Purpose::BeginCompletion(key), &params);

@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use super::failure;
 use super::limits::Limits;
+use super::settings::{asks_about_servers, policy};
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
 use crate::agent_process::{self, ProcessConfig, Timeouts};
 use crate::rpc::Dialect;
-use crate::{
-    AgentFailure, Approvals, Login, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse,
-};
+use crate::{AgentFailure, Login, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse};
 
 pub(super) type AgentProcess = agent_process::AgentProcess<Purpose, Knowledge>;
 
@@ -121,24 +120,33 @@ impl agent_process::Purpose for Purpose {
 pub(super) struct LoadedThread {
     pub(super) search: WebSearchUse,
     pub(super) cwd: PathBuf,
-    pub(super) approvals: Approvals,
+    pub(super) policy: &'static str,
     pub(super) sandbox: Sandbox,
+    /// The model in use, once it is known: a mode names it.
+    pub(super) model: Option<String>,
     mcp_servers: Vec<McpServer>,
+    asks_about_servers: bool,
 }
 
 impl LoadedThread {
     /// True when the settings that are fixed at loading equal those of this turn.
     pub(super) fn is_compatible_with(&self, settings: &TurnSettings) -> bool {
-        self.search == settings.search && self.mcp_servers == settings.mcp_servers
+        self.search == settings.search
+            && self.mcp_servers == settings.mcp_servers
+            && (self.mcp_servers.is_empty()
+                || self.asks_about_servers == asks_about_servers(settings))
     }
 
-    pub(super) fn new(settings: &TurnSettings) -> Self {
+    /// `model`: as the app-server named it.
+    pub(super) fn new(settings: &TurnSettings, model: Option<String>) -> Self {
         LoadedThread {
             search: settings.search,
             cwd: settings.cwd.clone(),
-            approvals: settings.approvals,
+            policy: policy(settings),
             sandbox: settings.sandbox,
+            model: settings.model.clone().or(model),
             mcp_servers: settings.mcp_servers.clone(),
+            asks_about_servers: asks_about_servers(settings),
         }
     }
 }

@@ -22,8 +22,8 @@ use crate::rpc::{RpcError, RpcId};
 use crate::text::cut;
 use crate::text::escape::visible;
 use crate::{
-    AgentEvent, AgentQuestion, AgentReply, Approvals, Decision, InputPart, QuestionAnswer, Sandbox,
-    Subject, ToolCall, TurnSettings,
+    AgentEvent, AgentQuestion, AgentReply, Approvals, Decision, InputPart, PlanMode,
+    QuestionAnswer, Sandbox, Subject, ToolCall, TurnSettings,
 };
 
 /// Handles a request and returns the event for the session. `current` is the turn it belongs to, while that runs.
@@ -253,13 +253,16 @@ fn parse_request(
     ))
 }
 
-/// The answer where the user is never asked, and a line to report it. Grants no more than the sandbox allows.
+/// The answer where neither the user nor the session is asked, and a line to report it. Grants no more than the
+/// sandbox allows.
 fn auto_answer(
     settings: &TurnSettings,
     subject: &Subject,
     answer_format: &AnswerFormat,
 ) -> Option<(Decision, Value, String)> {
-    if settings.approvals == Approvals::Ask || !answer_format.is_approval() {
+    // In plan mode the session answers, with a reason.
+    let answers = settings.approvals == Approvals::Ask || settings.plan == PlanMode::On;
+    if answers || !answer_format.is_approval() {
         return None;
     }
     let what = match subject {

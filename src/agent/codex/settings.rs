@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Approvals, Effort, McpServer, Sandbox, TurnSettings, WebSearchUse};
+use crate::{Approvals, Effort, McpServer, PlanMode, Sandbox, TurnSettings, WebSearchUse};
 
 /// Configuration of a thread. Skills are listed by us only; the model's tool for questions to the user is enabled;
 /// web search needs both of its keys.
@@ -18,7 +18,8 @@ pub(super) fn config(settings: &TurnSettings) -> Value {
     }
     if !settings.mcp_servers.is_empty() {
         let servers = settings.mcp_servers.iter();
-        let servers = servers.map(|it| (it.name.clone(), server(it, settings.approvals)));
+        let asks = asks_about_servers(settings);
+        let servers = servers.map(|it| (it.name.clone(), server(it, asks)));
         config["mcp_servers"] = servers.collect();
     }
     let size = match settings.search {
@@ -37,8 +38,13 @@ pub(super) fn config(settings: &TurnSettings) -> Value {
     config
 }
 
+/// True when each call of an MCP server's tool is asked about. In plan mode the answer is no.
+pub(super) fn asks_about_servers(settings: &TurnSettings) -> bool {
+    settings.plan == PlanMode::On || settings.approvals == Approvals::Ask
+}
+
 /// A server as `config.toml` has it. Without approvals, calls that the app-server would ask about are allowed.
-fn server(server: &McpServer, approvals: Approvals) -> Value {
+fn server(server: &McpServer, asks: bool) -> Value {
     let variables = server.variables.iter();
     let variables: Map<String, Value> = variables
         .map(|(name, value)| (name.clone(), json!(value)))
@@ -47,21 +53,38 @@ fn server(server: &McpServer, approvals: Approvals) -> Value {
         "command": server.command,
         "args": server.arguments,
         "env": variables,
-        "default_tools_approval_mode": match approvals {
-            Approvals::Never => "approve",
-            Approvals::Ask => "prompt",
-        },
+        "default_tools_approval_mode": if asks { "prompt" } else { "approve" },
     })
 }
 
 /// The approval policy. Measured: with `on-request` the app-server asks about escalations and commands that look
 /// dangerous only, with `untrusted` about every command (`ls` too) and every edit, in every sandbox; input for a
-/// running program (`write_stdin`) is never asked about.
-pub(super) fn policy(approvals: Approvals) -> &'static str {
-    match approvals {
-        Approvals::Never => "never",
-        Approvals::Ask => "untrusted",
+/// running program (`write_stdin`) is never asked about. In plan mode every approval is refused, so that commands which
+/// only look must not need one: the read-only sandbox holds the others back.
+pub(super) fn policy(settings: &TurnSettings) -> &'static str {
+    match (settings.approvals, settings.plan) {
+        (Approvals::Never, _) => "never",
+        (Approvals::Ask, PlanMode::On) => "on-request",
+        (Approvals::Ask, PlanMode::Off | PlanMode::Left) => "untrusted",
     }
+}
+
+/// The form for `turn/start`: the mode, with the built-in instructions of Codex. Measured with 0.169.0: the mode stays
+/// until another one is sent, and sending the same one again adds nothing to the conversation.
+pub(super) fn collaboration_mode(model: &str, settings: &TurnSettings) -> Option<Value> {
+    let mode = match settings.plan {
+        PlanMode::Off => return None,
+        PlanMode::Left => "default",
+        PlanMode::On => "plan",
+    };
+    Some(json!({
+        "mode": mode,
+        "settings": {
+            "model": model,
+            "reasoning_effort": effort(settings.effort),
+            "developer_instructions": null,
+        },
+    }))
 }
 
 /// The form for `thread/start` and `thread/resume`.
@@ -111,8 +134,12 @@ mod tests {
             arguments: vec!["-v".into()],
             variables: vec![("KEY".into(), "1".into())],
         });
-        for (approvals, mode) in [(Approvals::Never, "approve"), (Approvals::Ask, "prompt")] {
-            settings.approvals = approvals;
+        for (approvals, plan, mode) in [
+            (Approvals::Never, PlanMode::Off, "approve"),
+            (Approvals::Never, PlanMode::On, "prompt"),
+            (Approvals::Ask, PlanMode::Left, "prompt"),
+        ] {
+            (settings.approvals, settings.plan) = (approvals, plan);
             assert_eq!(
                 config(&settings)["mcp_servers"],
                 json!({"web": {"command": "web-server", "args": ["-v"], "env": {"KEY": "1"},

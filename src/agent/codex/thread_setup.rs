@@ -13,11 +13,11 @@ use super::failure;
 use super::images;
 use super::process::{AgentProcess, LoadedThread, Purpose};
 use super::seed;
-use super::settings::{config, effort, policy, sandbox, sandbox_policy};
+use super::settings::{collaboration_mode, config, effort, policy, sandbox, sandbox_policy};
 use super::turn::RunningTurn;
 use super::wire::thread::{
     ThreadForkParams, ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams,
-    thread_id,
+    opened_thread,
 };
 use super::wire::turn::{TurnStartParams, turn_id};
 use crate::agent_process::Purpose as _;
@@ -82,19 +82,21 @@ impl ThreadSetup {
         current: &mut ActiveTurn,
     ) -> Step {
         match purpose {
-            Purpose::Resume(_) => match outcome.ok().and_then(thread_id) {
-                Some(id) if current.request.thread.as_ref() == Some(&id) => {
-                    process
-                        .known
-                        .threads
-                        .insert(id.clone(), LoadedThread::new(&current.request.settings));
+            Purpose::Resume(_) => match outcome.ok().and_then(opened_thread) {
+                Some((id, model)) if current.request.thread.as_ref() == Some(&id) => {
+                    let loaded = LoadedThread::new(&current.request.settings, model);
+                    process.known.threads.insert(id.clone(), loaded);
                     return start_turn(process, current, id);
                 }
                 // The thread is gone or not ours: the record, not the thread, holds the truth.
                 _ => start_thread(process, current),
             },
-            Purpose::Fork(_) => match outcome.ok().and_then(thread_id) {
-                Some(id) => return start_turn(process, current, id),
+            Purpose::Fork(_) => match outcome.ok().and_then(opened_thread) {
+                Some((id, model)) => {
+                    let loaded = LoadedThread::new(&current.request.settings, model);
+                    process.known.threads.insert(id.clone(), loaded);
+                    return start_turn(process, current, id);
+                }
                 None => start_thread(process, current),
             },
             Purpose::Open(_) => {
@@ -125,15 +127,13 @@ impl ThreadSetup {
         process: &mut AgentProcess,
         current: &mut ActiveTurn,
     ) -> Step {
-        let id = match started(name, outcome) {
-            Ok(id) => id,
+        let (id, model) = match started(name, outcome) {
+            Ok(opened) => opened,
             Err(failure) => return Step::Fail(failure),
         };
         let request = &current.request;
-        process
-            .known
-            .threads
-            .insert(id.clone(), LoadedThread::new(&request.settings));
+        let loaded = LoadedThread::new(&request.settings, model);
+        process.known.threads.insert(id.clone(), loaded);
         if request.settings.threads == ThreadMode::Ephemeral || request.history.is_empty() {
             return start_turn(process, current, id);
         }
@@ -147,19 +147,19 @@ impl ThreadSetup {
     }
 }
 
-/// The id in the answer to `thread/start`.
+/// The id and the model in the answer to `thread/start`.
 pub(super) fn started(
     name: &str,
     outcome: Result<Value, RpcError>,
-) -> Result<String, AgentFailure> {
+) -> Result<(String, Option<String>), AgentFailure> {
     let method = "thread/start";
     let answer = outcome.map_err(|error| failure::refused(name, method, &error))?;
-    thread_id(answer).ok_or_else(|| failure::not_understood(name, method))
+    opened_thread(answer).ok_or_else(|| failure::not_understood(name, method))
 }
 
 /// Leaves a thread that was opened for a turn cancelled meanwhile.
 pub(super) fn leave_unused(process: &mut AgentProcess, outcome: Result<Value, RpcError>) {
-    if let Some(id) = outcome.ok().and_then(thread_id) {
+    if let Some((id, _)) = outcome.ok().and_then(opened_thread) {
         leave(process, &id);
     }
 }
@@ -184,9 +184,12 @@ fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: Stri
         ThreadMode::Session => seed::merge_texts(&request.input),
         ThreadMode::Ephemeral => seed::written_out(&request.history, &request.input),
     };
-    let now = LoadedThread::new(settings);
-    let before = process.known.threads.insert(thread.clone(), now.clone());
+    let before = process.known.threads.remove(&thread);
+    let model = before.as_ref().and_then(|before| before.model.clone());
+    let now = LoadedThread::new(settings, model);
     let before = before.unwrap_or_else(|| now.clone());
+    let mode = now.model.as_deref();
+    let mode = mode.and_then(|model| collaboration_mode(model, settings));
     let params = TurnStartParams {
         thread_id: &thread,
         input: seed::user_input(&input),
@@ -194,11 +197,13 @@ fn start_turn(process: &mut AgentProcess, current: &mut ActiveTurn, thread: Stri
         summary: "detailed",
         model: settings.model.as_deref(),
         cwd: (before.cwd != now.cwd).then(|| settings.cwd.display().to_string()),
-        approval_policy: (before.approvals != now.approvals).then(|| policy(settings.approvals)),
+        approval_policy: (before.policy != now.policy).then_some(now.policy),
         sandbox_policy: (before.sandbox != now.sandbox).then(|| sandbox_policy(settings.sandbox)),
+        collaboration_mode: mode,
         output_schema: request.schema.as_ref(),
     };
     process.send(Purpose::Begin(turn), &params);
+    process.known.threads.insert(thread.clone(), now);
     current.state.running = Some(RunningTurn::new(turn, thread));
     Step::Sent
 }
@@ -233,7 +238,7 @@ fn start_thread(process: &mut AgentProcess, current: &ActiveTurn) {
     let params = ThreadStartParams {
         model: settings.model.as_deref(),
         cwd: settings.cwd.display().to_string(),
-        approval_policy: policy(settings.approvals),
+        approval_policy: policy(settings),
         sandbox: sandbox(settings.sandbox),
         ephemeral: settings.threads == ThreadMode::Ephemeral,
         base_instructions: None,
@@ -267,7 +272,7 @@ fn resume_params<'a>(id: &'a str, request: &'a TurnRequest) -> ThreadResumeParam
         thread_id: id,
         model: settings.model.as_deref(),
         cwd: settings.cwd.display().to_string(),
-        approval_policy: policy(settings.approvals),
+        approval_policy: policy(settings),
         sandbox: sandbox(settings.sandbox),
         config: config(settings),
         exclude_turns: true,

@@ -120,7 +120,9 @@ impl RunningTurn {
 
     fn delta(&mut self, method: &str, params: Value, out: &mut Vec<AgentEvent>) {
         let source = match method {
-            "item/agentMessage/delta" | "item/commandExecution/outputDelta" => None,
+            "item/agentMessage/delta" | "item/plan/delta" | "item/commandExecution/outputDelta" => {
+                None
+            }
             "item/reasoning/summaryTextDelta" => Some(ReasoningSource::Summary),
             "item/reasoning/textDelta" => Some(ReasoningSource::Raw),
             _ => return,
@@ -137,7 +139,7 @@ impl RunningTurn {
                 self.answer
                     .think(&delta.item_id, source, index, delta.delta, out);
             }
-            None if method == "item/agentMessage/delta" => {
+            None if method != "item/commandExecution/outputDelta" => {
                 self.answer.extend(&delta.item_id, delta.delta, out);
             }
             None => out.push(AgentEvent::CommandOutput {
@@ -151,6 +153,7 @@ impl RunningTurn {
     fn started(&mut self, item: ThreadItem, out: &mut Vec<AgentEvent>) {
         match item {
             ThreadItem::AgentMessage { id, .. } => self.answer.begin(&id, out),
+            ThreadItem::Plan { id, .. } => self.answer.begin_plan(&id, out),
             ThreadItem::CommandExecution { id, command, .. } => {
                 out.push(AgentEvent::CommandStarted {
                     turn: self.turn,
@@ -171,7 +174,9 @@ impl RunningTurn {
 
     fn completed(&mut self, item: ThreadItem, out: &mut Vec<AgentEvent>) {
         match item {
-            ThreadItem::AgentMessage { id, text } => self.answer.finish(&id, &text, out),
+            ThreadItem::AgentMessage { id, text } | ThreadItem::Plan { id, text } => {
+                self.answer.finish(&id, &text, out);
+            }
             ThreadItem::Reasoning { id, summary } => self.answer.thought(&id, summary, out),
             ThreadItem::CommandExecution {
                 id,

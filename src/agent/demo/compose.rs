@@ -1,6 +1,8 @@
 //! The answers of the offline agent: markdown made of the content of the prompt. The same prompt has the same
 //! answer.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Value, json};
 
 use super::context::{DemoContext, named_tools, quoted_after};
@@ -42,6 +44,13 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer
         })
         .collect();
     calls.extend(requested_calls(&context.request, tools));
+    let proposes = input
+        .contains("<plan-mode>")
+        .then(|| plan(&context.request));
+    if proposes.is_some() {
+        calls.retain(|(name, _)| name == "pyrun" || name == "look_back");
+    }
+    report_steps(&context.request, tools, &mut calls);
     let cells = context.cells.len();
     let earlier = earlier + context.turns;
     let thought = format!(
@@ -60,9 +69,45 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer
             .request
             .split_whitespace()
             .any(|word| word == "plan"),
-        text: text(&context, earlier),
+        text: text(&context, earlier) + &proposes.unwrap_or_default(),
         slowly: context.request.contains("slowly"),
     }
+}
+
+/// A plan for the request, as plan mode wants it.
+fn plan(request: &str) -> String {
+    let act = match quoted_after(request, "run") {
+        Some(code) => format!("run `{code}`"),
+        None => "do what you asked, if I could".to_owned(),
+    };
+    format!("\n## Plan\n\n1. look at what the context holds\n2. {act}\n3. tell you about it\n")
+}
+
+/// Puts reports of the steps around the calls, where the request is to carry out a plan.
+fn report_steps(request: &str, tools: &[Tool], calls: &mut Vec<(String, Value)>) {
+    let steps = request.strip_prefix("Carry out this plan:\n");
+    let offered = tools.iter().any(|tool| tool.name == "show_plan");
+    let Some(steps) = steps.filter(|_| offered) else {
+        return;
+    };
+    let steps = steps.lines().filter_map(|line| line.split_once(". "));
+    let steps: Vec<&str> = steps.map(|(_, step)| step).collect();
+    let report = |done: usize| {
+        let steps = steps.iter().enumerate().map(|(at, step)| {
+            let status = match at.cmp(&done) {
+                Ordering::Less => "completed",
+                Ordering::Equal => "in_progress",
+                Ordering::Greater => "pending",
+            };
+            json!({"step": step, "status": status})
+        });
+        (
+            "show_plan".to_owned(),
+            json!({"steps": steps.collect::<Vec<_>>()}),
+        )
+    };
+    calls.splice(0..0, [report(0), report(1)]);
+    calls.extend((2..=steps.len()).map(report));
 }
 
 /// The calls that a prompt requests: ``run `1+1` ``, ``pyrun `a` ``, ``skill `path` ``, as far as the tool is
@@ -244,6 +289,28 @@ mod tests {
             assert!(answer.text.contains(part), "{part}: {}", answer.text);
         }
         assert!(compose("hello", 0, &[]).calls.is_empty());
+    }
+
+    #[test]
+    fn a_plan_is_proposed_in_plan_mode_and_reported_when_it_is_carried_out() {
+        let tools = ["run_cells", "show_plan"].map(|name| Tool {
+            name: name.into(),
+            schema: json!({}),
+        });
+        let input = "<plan-mode>Look.</plan-mode>\n<user-request>run `x = 1`</user-request>";
+        let answer = compose(input, 0, &tools);
+        assert!(answer.calls.is_empty());
+        let plan =
+            "## Plan\n\n1. look at what the context holds\n2. run `x = 1`\n3. tell you about it\n";
+        assert!(answer.text.ends_with(plan), "{}", answer.text);
+        let input = "<user-request>Carry out this plan:\n1. look\n2. run `x = 1`</user-request>";
+        let calls = compose(input, 0, &tools).calls;
+        let names: Vec<&str> = calls.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["show_plan", "show_plan", "run_cells", "show_plan"]);
+        let status = |at: usize| [0, 1].map(|step| calls[at].1["steps"][step]["status"].clone());
+        assert_eq!(status(0), ["in_progress", "pending"]);
+        assert_eq!(status(1), ["completed", "in_progress"]);
+        assert_eq!(status(3), ["completed", "completed"]);
     }
 
     #[test]

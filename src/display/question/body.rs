@@ -15,8 +15,8 @@ use crate::display::rows::Rows;
 use crate::markdown::Appearance;
 use crate::runtime::SavedVariables;
 use crate::session::{
-    FileRewind, ProposedCell, Question, QuestionChoice, QuestionSubject, Replacement,
-    ReplacementPurpose, RewindDirection,
+    FileRewind, LastingSubject, ProposedCell, Question, QuestionChoice, QuestionSubject,
+    Replacement, ReplacementPurpose, RewindDirection,
 };
 use crate::text::NOTICED;
 use crate::text::escape::visible;
@@ -60,6 +60,11 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             }
         }
         QuestionSubject::Replacement(plan) => replacement(plan, &mut rows),
+        QuestionSubject::Plan(steps) => {
+            for (number, step) in steps.iter().enumerate() {
+                rows.text(4, &format!("{}. {step}", number + 1), Style::new());
+            }
+        }
         QuestionSubject::Files(rewind) => files(rewind, &mut rows),
         QuestionSubject::NameConflict(conflict) => {
             label(&mut rows, "there", value(&conflict.theirs));
@@ -131,6 +136,9 @@ fn head(who: &str, about: &QuestionSubject) -> String {
                 plan.line
             ),
         },
+        QuestionSubject::Plan(steps) => {
+            format!("The agent has a plan of {}", counted(steps.len(), "step"))
+        }
         QuestionSubject::Files(rewind) => match rewind.direction {
             RewindDirection::Back => "Files were changed since then".to_owned(),
             RewindDirection::Forward => "The step back put files back".to_owned(),
@@ -178,6 +186,7 @@ pub(super) fn ask(about: &QuestionSubject) -> &'static str {
             ReplacementPurpose::Replace => "Send the prompt in their place?",
             ReplacementPurpose::Fork => "Fork the session there?",
         },
+        QuestionSubject::Plan(_) => "Carry it out?",
         QuestionSubject::Files(rewind) => match rewind.direction {
             RewindDirection::Back => "Put the files back, too?",
             RewindDirection::Forward => "Undo that, too?",
@@ -214,6 +223,13 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         QuestionChoice::Once if matches!(about, QuestionSubject::Files(_)) => {
             ('y', "yes, put back")
         }
+        QuestionChoice::Once if matches!(about, QuestionSubject::Plan(_)) => {
+            ('y', "yes, act on it")
+        }
+        QuestionChoice::Edit => ('e', "edit it first"),
+        QuestionChoice::No if matches!(about, QuestionSubject::Plan(_)) => {
+            ('n', "no, keep planning")
+        }
         QuestionChoice::Merge => ('m', "yes, and merge"),
         QuestionChoice::Diff => ('d', "show the diff first"),
         QuestionChoice::Theirs => ('t', "theirs"),
@@ -240,6 +256,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
             ('s', "yes, all of it")
         }
         QuestionChoice::Session => ('s', "yes, all session"),
+        QuestionChoice::Always => return ('a', always(question).into()),
         QuestionChoice::Try => ('d', "dry run first"),
         QuestionChoice::Conversation => match about {
             QuestionSubject::Replacement(plan) if plan.purpose == ReplacementPurpose::Fork => {
@@ -273,6 +290,20 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
     (key, words.into())
 }
 
+/// What a yes covers that lasts.
+fn always(question: &Question) -> String {
+    let Some(lasting) = &question.lasting else {
+        return "yes, always".to_owned();
+    };
+    let directory = visible(&lasting.directory);
+    match &lasting.what {
+        LastingSubject::Command(_) => format!("yes, always this in {directory}"),
+        LastingSubject::Files(pattern) => {
+            format!("yes, always {} in {directory}", visible(pattern))
+        }
+    }
+}
+
 fn option(question: &Question, number: usize) -> String {
     match question.options.get(number) {
         Some(option) if !option.name.is_empty() => visible(&option.name).into_owned(),
@@ -295,6 +326,9 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
             _ => "✓ yes",
         },
         QuestionChoice::Once if matches!(about, QuestionSubject::Files(_)) => "✓ putting them back",
+        QuestionChoice::Once if matches!(about, QuestionSubject::Plan(_)) => "✓ carrying it out",
+        QuestionChoice::Edit => "… to be edited",
+        QuestionChoice::No if matches!(about, QuestionSubject::Plan(_)) => "✗ still planning",
         QuestionChoice::Merge => "✓ putting them back, and merging",
         QuestionChoice::Diff => "… the diff",
         QuestionChoice::Theirs => "✓ theirs",
@@ -316,6 +350,7 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Try => "… tried in a copy",
         QuestionChoice::Conversation => "✓ only the conversation",
         QuestionChoice::Remember => "✓ always allowed",
+        QuestionChoice::Always => "✓ always allowed here",
         QuestionChoice::No
             if matches!(
                 about,
@@ -367,6 +402,7 @@ pub(super) fn brief(about: &QuestionSubject) -> String {
             ReplacementPurpose::Replace => format!("In [{}] and after", plan.line),
             ReplacementPurpose::Fork => format!("a session before In [{}]", plan.line),
         },
+        QuestionSubject::Plan(steps) => format!("a plan of {}", counted(steps.len(), "step")),
         QuestionSubject::Files(rewind) => {
             let count = rewind.plan.restores.len() + rewind.plan.merges.len();
             counted(count, "file")

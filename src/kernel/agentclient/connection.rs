@@ -9,7 +9,8 @@ use super::config::{AgentCommand, AgentConfig};
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
     Agent, AgentEvent, AgentReply, AgentUpdate, Approvals, ConfigOption, Descriptor, Effort,
-    InputPart, McpServer, Sandbox, ThreadMode, TurnId, TurnRequest, TurnSettings, WebSearchUse,
+    InputPart, McpServer, PlanMode, Sandbox, ThreadMode, TurnId, TurnRequest, TurnSettings,
+    WebSearchUse,
 };
 
 /// Creates an agent; starts nothing.
@@ -183,6 +184,7 @@ pub(super) fn request(
             approvals: Approvals::Ask,
             sandbox,
             shell: true,
+            plan: PlanMode::Off,
             mcp_servers: servers,
             start_timeout: None,
         },

@@ -275,6 +275,7 @@ async fn ask_first(
         about: QuestionSubject::Agent(question.subject.clone()),
         options: question.options.clone(),
         reasons: question.accepts_reason,
+        lasting: None,
     }));
     output
         .note("🔐", spoken.body().trim_start_matches("? "))

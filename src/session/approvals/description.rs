@@ -32,6 +32,13 @@ pub(super) fn unasked_note(about: &QuestionSubject) -> Option<String> {
     Some(line)
 }
 
+/// Returns the notice, one line, for what plan mode refuses.
+pub(super) fn refused_note(about: &QuestionSubject) -> String {
+    let (kind, subject) = describe(about);
+    let subject = subject.replace('\n', " ");
+    format!("not allowed in plan mode ({kind}): {}", cut(&subject, 200))
+}
+
 /// Returns the question in the record's form: its kind and its subject.
 pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
     match about {
@@ -97,6 +104,7 @@ pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
             lines.push(format!("files: {}", plan.files_in_words()));
             ("replacement", lines.join("\n"))
         }
+        QuestionSubject::Plan(steps) => ("plan", steps.join("\n")),
         QuestionSubject::Files(rewind) => {
             let merges = rewind
                 .merges()
@@ -128,12 +136,14 @@ pub(super) fn decision(reply: &Reply, options: &[QuestionOption]) -> String {
         Reply::Chosen(QuestionChoice::Once) => "once".to_owned(),
         Reply::Chosen(QuestionChoice::Try) => "dry run".to_owned(),
         Reply::Chosen(QuestionChoice::Merge) => "merge".to_owned(),
+        Reply::Chosen(QuestionChoice::Edit) => "edit".to_owned(),
         Reply::Chosen(QuestionChoice::Diff) => "differences".to_owned(),
         Reply::Chosen(QuestionChoice::Theirs) => "theirs".to_owned(),
         Reply::Chosen(QuestionChoice::Mine) => "mine".to_owned(),
         Reply::Chosen(QuestionChoice::Both) => "both".to_owned(),
         Reply::Chosen(QuestionChoice::Conversation) => "conversation".to_owned(),
         Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
+        Reply::Chosen(QuestionChoice::Always) => "always in this directory".to_owned(),
         Reply::Chosen(QuestionChoice::Remember) => "remember".to_owned(),
         Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause) => "no".to_owned(),
         Reply::Chosen(QuestionChoice::Stop) => "stop".to_owned(),

@@ -19,12 +19,13 @@ use std::time::SystemTime;
 use crate::agent::Subject;
 use crate::effect::{Effect, Event, RecordWrite, To};
 use crate::events::{Notice, QuestionEvent};
+use crate::lasting::{Coverage, Lasting};
 use crate::question::{Question, QuestionChoice, QuestionSubject, Reply};
 use crate::record::RecordedDecision;
 
-use description::{decision, describe, unasked_note};
+use description::{decision, describe, refused_note, unasked_note};
 pub(super) use grants::SessionGrants;
-pub(super) use policy::{ApprovalPolicy, Verdict};
+pub(super) use policy::{ApprovalPolicy, Verdict, may_last};
 pub(super) use requester::ApprovalRequester;
 
 pub(super) enum ApprovalEvent {
@@ -37,6 +38,10 @@ pub(super) enum ApprovalEvent {
         line: u32,
         /// False where no front-end can ask the user.
         can_ask: bool,
+        /// Why the answer is no without asking.
+        refusal: Option<&'static str>,
+        /// Whether a yes lasts that covers it, or could.
+        coverage: Coverage,
     },
     /// The user answered the question with this id.
     Answered { question: u64, reply: Reply },
@@ -66,6 +71,8 @@ struct PendingApproval {
     caller: Option<String>,
     line: u32,
     asked_at: SystemTime,
+    /// What a yes can cover that lasts.
+    lasting: Option<Box<Lasting>>,
 }
 
 impl PendingApproval {
@@ -81,6 +88,23 @@ impl PendingApproval {
             subject,
             decision: decision(reply, self.asker.options()),
         }))
+    }
+
+    /// Takes the yes that lasts; where none was offered, it is a no.
+    fn made_lasting(mut self) -> Vec<Effect> {
+        let Some(lasting) = self.lasting.take() else {
+            let no = Reply::Chosen(QuestionChoice::No);
+            let decided = self.decided(&no);
+            return vec![decided, Effect::Raise(Event::Replied(self.asker, no))];
+        };
+        vec![
+            self.decided(&Reply::Chosen(QuestionChoice::Always)),
+            Effect::Raise(Event::MadeLasting(lasting)),
+            Effect::Raise(Event::Replied(
+                self.asker,
+                Reply::Chosen(QuestionChoice::Once),
+            )),
+        ]
     }
 
     /// The question needs no answer any more.
@@ -108,24 +132,50 @@ impl ApprovalQueue {
                 caller,
                 line,
                 can_ask,
+                refusal,
+                coverage,
             } => {
-                if !can_ask {
-                    let reply = match about {
-                        QuestionSubject::Agent(Subject::Form { .. }) => Reply::Declined,
-                        _ => Reply::Chosen(QuestionChoice::No),
-                    };
-                    let note = unasked_note(&about).map(|line| Effect::show(Notice::note(line)));
-                    let replied = Effect::Raise(Event::Replied(asker, reply));
-                    return note.into_iter().chain([replied]).collect();
-                }
-                let wanted = PendingApproval {
+                let allowed = coverage == Coverage::Allowed;
+                let mut wanted = PendingApproval {
                     id: 0,
                     about,
                     asker,
                     caller,
                     line,
                     asked_at: now,
+                    lasting: None,
                 };
+                if let Some(why) = refusal {
+                    let note = Effect::show(Notice::note(refused_note(&wanted.about)));
+                    let reply = Reply::NoBecause(why.to_owned());
+                    return vec![
+                        wanted.decided(&reply),
+                        note,
+                        Effect::Raise(Event::Replied(wanted.asker, reply)),
+                    ];
+                }
+                let once = Reply::Chosen(QuestionChoice::Once);
+                if allowed && wanted.asker.takes(&once) {
+                    return vec![
+                        wanted.decided(&Reply::Chosen(QuestionChoice::Always)),
+                        Effect::Raise(Event::Replied(wanted.asker, once)),
+                    ];
+                }
+                if !can_ask {
+                    let reply = match wanted.about {
+                        QuestionSubject::Agent(Subject::Form { .. }) => Reply::Declined,
+                        _ => Reply::Chosen(QuestionChoice::No),
+                    };
+                    let note = unasked_note(&wanted.about);
+                    let note = note.map(|line| Effect::show(Notice::note(line)));
+                    let replied = Effect::Raise(Event::Replied(wanted.asker, reply));
+                    return note.into_iter().chain([replied]).collect();
+                }
+                if let Coverage::Offered(lasting) = coverage
+                    && wanted.asker.takes(&once)
+                {
+                    wanted.lasting = Some(lasting);
+                }
                 let reply = Reply::Chosen(QuestionChoice::Session);
                 if self.grants.allows(&wanted.about) && wanted.asker.takes(&reply) {
                     return vec![
@@ -140,6 +190,9 @@ impl ApprovalQueue {
                 let Some(open) = self.open.take_if(|open| open.id == question) else {
                     return Vec::new();
                 };
+                if reply == Reply::Chosen(QuestionChoice::Always) {
+                    return open.made_lasting();
+                }
                 if reply == Reply::Chosen(QuestionChoice::Session) {
                     self.grants.allow(&open.about);
                 }
@@ -189,6 +242,7 @@ impl ApprovalQueue {
         let question = Question {
             id: open.id,
             caller: open.caller.clone(),
+            lasting: open.lasting.clone(),
             about: open.about.clone(),
             // A question of our own tools, asked in an agent's form, takes our usual answers.
             options: match (&open.asker, &open.about) {

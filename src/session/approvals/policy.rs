@@ -1,7 +1,10 @@
 //! What the agent's code may do: the user's setting, and what the user has granted for the session.
 
-use super::SessionGrants;
-use crate::config::RunCells;
+use super::{ApprovalRequester, SessionGrants};
+use crate::agent::{Decision, QuestionOption, Sandbox, Subject};
+use crate::config::{Choices, RunCells};
+use crate::ids::ToolCaller;
+use crate::question::QuestionSubject;
 
 pub(crate) struct ApprovalPolicy<'a> {
     pub(crate) run_cells: &'a mut RunCells,
@@ -51,6 +54,31 @@ impl ApprovalPolicy<'_> {
             *self.run_cells = before;
         }
     }
+}
+
+/// Returns the subject of a question to which a yes may last: one of the agent in its usual form, where commands are
+/// kept in a sandbox that a yes does not leave. `confines`: the agent runs its commands in one.
+pub(crate) fn may_last<'a>(
+    about: &'a QuestionSubject,
+    asker: &ApprovalRequester,
+    choices: &Choices,
+    confines: impl FnOnce() -> bool,
+) -> Option<&'a Subject> {
+    let QuestionSubject::Agent(subject) = about else {
+        return None;
+    };
+    let confined = choices.sandbox != Sandbox::FullAccess;
+    let usual =
+        |option: &QuestionOption| option.kind == Decision::AllowOnce && option.name.is_empty();
+    let may = match (asker, subject) {
+        (
+            ApprovalRequester::Agent { options, .. },
+            Subject::Command { .. } | Subject::Edit { .. },
+        ) => options.iter().any(usual) && confines(),
+        (ApprovalRequester::Tool(ToolCaller::Turn), Subject::Edit { .. }) => true,
+        _ => false,
+    };
+    (may && confined).then_some(subject)
 }
 
 #[cfg(test)]

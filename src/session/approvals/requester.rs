@@ -18,6 +18,8 @@ pub(crate) enum ApprovalRequester {
         options: Vec<QuestionOption>,
         /// A no may carry its reason.
         reasons: bool,
+        /// It only wants to read.
+        reads: bool,
     },
     /// The active tool call of this caller.
     Tool(ToolCaller),
@@ -37,6 +39,8 @@ pub(crate) enum ApprovalRequester {
     RestoreVariables(PathBuf),
     /// The active prompt, before the agent gets it.
     Prompt,
+    /// The end of a turn in plan mode that gave these steps.
+    Plan(Vec<String>),
 }
 
 impl ApprovalRequester {
@@ -51,6 +55,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Rewind(_)
             | ApprovalRequester::Merge { .. }
             | ApprovalRequester::RestoreVariables(_)
+            | ApprovalRequester::Plan(_)
             | ApprovalRequester::Prompt => &[],
         }
     }
@@ -68,6 +73,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Rewind(_)
             | ApprovalRequester::Merge { .. }
             | ApprovalRequester::RestoreVariables(_)
+            | ApprovalRequester::Plan(_)
             | ApprovalRequester::Prompt => true,
         }
     }

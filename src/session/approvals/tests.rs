@@ -7,6 +7,7 @@ use super::*;
 use crate::agent::{Change, FileChange, FormField, Subject};
 use crate::config::RunCells;
 use crate::events::SessionEvent;
+use crate::lasting::LastingSubject;
 
 fn command(text: &str) -> QuestionSubject {
     QuestionSubject::Agent(Subject::Command {
@@ -26,6 +27,7 @@ fn agent(question: &str) -> ApprovalRequester {
         question: question.into(),
         options: subject.default_options(),
         reasons: true,
+        reads: false,
     }
 }
 
@@ -36,6 +38,8 @@ fn wanted(about: QuestionSubject, asker: &str) -> ApprovalEvent {
         caller: None,
         line: 2,
         can_ask: true,
+        refusal: None,
+        coverage: Coverage::None,
     }
 }
 
@@ -79,6 +83,50 @@ fn play(asking: &mut ApprovalQueue, events: Vec<ApprovalEvent>) -> Vec<String> {
         }
     }
     words
+}
+
+#[test]
+fn a_yes_that_lasts_is_kept_and_answers_without_asking() {
+    let lasting = Lasting {
+        directory: "/".into(),
+        what: LastingSubject::Command("make".into()),
+    };
+    let request = |coverage, can_ask| ApprovalEvent::Requested {
+        about: subject(0),
+        asker: agent("A"),
+        caller: None,
+        line: 2,
+        can_ask,
+        refusal: None,
+        coverage,
+    };
+    let now = SystemTime::UNIX_EPOCH;
+    let mut asking = ApprovalQueue::default();
+    asking.on(
+        request(Coverage::Offered(Box::new(lasting.clone())), true),
+        now,
+    );
+    let effects = asking.on(answered(1, QuestionChoice::Always), now);
+    let kept = effects.iter().filter_map(|effect| match effect {
+        Effect::Raise(Event::MadeLasting(kept)) => Some(&**kept),
+        _ => None,
+    });
+    assert_eq!(kept.collect::<Vec<_>>(), [&lasting]);
+    // Nothing was offered: the same answer is a no.
+    let mut asking = ApprovalQueue::default();
+    let said = play(
+        &mut asking,
+        vec![
+            request(Coverage::None, true),
+            answered(1, QuestionChoice::Always),
+        ],
+    );
+    assert_eq!(said, ["ask 1", "[2] no", "A No"]);
+    for can_ask in [true, false] {
+        let mut asking = ApprovalQueue::default();
+        let said = play(&mut asking, vec![request(Coverage::Allowed, can_ask)]);
+        assert_eq!(said, ["[2] always in this directory", "A Once"]);
+    }
 }
 
 #[test]
@@ -164,6 +212,8 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
         asker: agent("A"),
         line: 2,
         can_ask: false,
+        refusal: None,
+        coverage: Coverage::None,
     };
     let said = play(&mut ApprovalQueue::default(), vec![wanted]);
     let refused = "the agent was not given permission (command), because nobody can be asked here: a (in /); with \
@@ -183,6 +233,8 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
         asker: agent("A"),
         line: 2,
         can_ask: false,
+        refusal: None,
+        coverage: Coverage::None,
     };
     let said = play(&mut ApprovalQueue::default(), vec![wanted]);
     let open = "a question of the agent was left open (form), because nobody can be asked here: Where to? Which port?";
@@ -225,10 +277,13 @@ fn a_yes_for_the_session_holds_for_what_it_covers() {
                     question: "C".into(),
                     options: Vec::new(),
                     reasons: false,
+                    reads: false,
                 },
                 caller: None,
                 line: 2,
                 can_ask: true,
+                refusal: None,
+                coverage: Coverage::None,
             };
             let mut asking = ApprovalQueue::default();
             let yes = answered(1, QuestionChoice::Session);
@@ -344,6 +399,8 @@ proptest! {
                     caller: None,
                     line: 1,
                     can_ask,
+                    refusal: None,
+                    coverage: Coverage::None,
                 },
                 SessionStep::Answers(question, choice) => {
                     let open = asking.open.as_ref().map(|open| open.id);

@@ -8,6 +8,7 @@ mod agent;
 mod look_back;
 mod notebooks;
 mod output;
+pub(super) mod plan;
 pub(super) mod replace;
 pub(super) mod rewind;
 mod sessions;
@@ -29,13 +30,14 @@ use crate::effect::{Effect, Event, Found, RecordWrite, To, emit};
 use crate::events::{Notice, TextEvent, report_notice};
 use crate::jobs;
 use crate::loading::{self, with_suffix};
-use crate::magics::{MagicContext, MagicEffect, format_session_value};
+use crate::magics::{MagicContext, MagicEffect, PlanCommand, format_session_value};
 use crate::prompt::{Preview, Prompt};
 use crate::record::RecordedThreads;
 use crate::resume;
 use crate::run::RunSender;
 use crate::runtime::RuntimeRequest;
 use crate::step::Step;
+use crate::text::escape::visible;
 use crate::undo::UndoFollowUp;
 use crate::variables;
 
@@ -253,6 +255,9 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
             step.wait_firmly(out, done);
         }
         MagicEffect::Changes(line) => rewind::list(step, line, out),
+        MagicEffect::Allowed(revoked) => allowed(step, revoked, out),
+        MagicEffect::Plan(PlanCommand::Switch(on)) => plan::switch(step, on, out),
+        MagicEffect::Plan(PlanCommand::Act) => step.wait(out, plan::find(record)),
         MagicEffect::LookBack(wish) => look_back::begin(step, wish, number, out),
         MagicEffect::ListJobs => branches::driver::list(step, out),
         MagicEffect::Wait(line) => branches::driver::wait(step, line, false, out),
@@ -263,6 +268,22 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         }
         MagicEffect::Interrupt => step.send(out, Notice::note("nothing is running")),
         MagicEffect::RestartRuntime => step.push_for(Effect::RestartRuntime(To::Job), out),
+    }
+}
+
+/// Lists the lasting approvals, or revokes one.
+fn allowed(step: &mut Step<'_>, revoked: Option<usize>, out: &RunSender) {
+    let lasting = &step.ctx.deps.lasting;
+    let told = match revoked {
+        None => lasting.listing(step.ctx.at),
+        Some(number) => lasting.revoke(number).map(|covered| {
+            let (text, directory) = (visible(covered.text()), visible(&covered.directory));
+            format!("Revoked: {text} in {directory}")
+        }),
+    };
+    match told {
+        Ok(text) => step.send(out, TextEvent::Text(text)),
+        Err(why) => step.send(out, Notice::warning(why)),
     }
 }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::agent::{Approvals, Effort, McpServer, Sandbox, ThreadMode, TurnSettings, WebSearchUse};
+use crate::agent::{
+    Approvals, Effort, McpServer, PlanMode, Sandbox, ThreadMode, TurnSettings, WebSearchUse,
+};
 use crate::markdown::Background;
 
 use super::{
@@ -49,6 +51,8 @@ pub struct Choices {
     /// How long an agent of the Agent Client Protocol may take to start.
     pub agent_start: Seconds,
     pub prompt_mode: bool,
+    /// Plan mode is on. Switched by `%ipycodex plan` and by Shift-Tab; no row of the table.
+    pub plan: bool,
     /// The REPL begins with up to three lines about itself.
     pub greeting: bool,
     pub edit_mode: EditMode,
@@ -87,6 +91,7 @@ impl Default for Choices {
             agent: AgentChoice::Codex,
             agent_start: Seconds(300),
             prompt_mode: false,
+            plan: false,
             greeting: true,
             edit_mode: EditMode::Emacs,
             python: None,
@@ -106,7 +111,14 @@ impl Choices {
             cwd: cwd.to_owned(),
             threads: self.threads,
             approvals: self.approvals,
-            sandbox: self.sandbox,
+            sandbox: match self.plan {
+                true => Sandbox::ReadOnly,
+                false => self.sandbox,
+            },
+            plan: match self.plan {
+                true => PlanMode::On,
+                false => PlanMode::Off,
+            },
             shell: self.agent_tools != AgentTools::Python,
             mcp_servers: self.mcp_servers.iter().filter_map(server).collect(),
             start_timeout: Some(self.agent_start.limit().unwrap_or(Duration::MAX)),

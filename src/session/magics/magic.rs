@@ -118,6 +118,9 @@ pub enum MagicEffect {
     KillCell(u32),
     /// Bring over what that cell has changed.
     MergeCell(u32),
+    Plan(PlanCommand),
+    /// Revoke the lasting approval with this number; `None`: list them.
+    Allowed(Option<usize>),
     Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,
@@ -131,6 +134,14 @@ pub enum StepRequest {
     Back(Option<u32>),
     /// Undo the last step back.
     Forward,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanCommand {
+    /// Plan mode on or off; `None`: tell how it is.
+    Switch(Option<bool>),
+    /// Have the plan of the last answer carried out.
+    Act,
 }
 
 /// A question about the past.

@@ -4,6 +4,7 @@
 //! session, one layer above, carries out. A new command is a row in `GROUPS`, with a file of its own if it is long;
 //! a setting gets a command through its row in the table of settings.
 
+mod allowed;
 mod cells;
 mod entries;
 mod files;
@@ -11,6 +12,7 @@ mod help;
 mod magic;
 mod mcp;
 mod page;
+mod plan;
 mod sessions;
 mod setting;
 
@@ -18,8 +20,8 @@ use crate::config::{Setting, SettingValues};
 use crate::text::similar::did_you_mean;
 
 pub use magic::{
-    CommandUsage, CopyTarget, LookBackWish, MagicContext, MagicEffect, PreviewKind, ReplayRequest,
-    StepRequest,
+    CommandUsage, CopyTarget, LookBackWish, MagicContext, MagicEffect, PlanCommand, PreviewKind,
+    ReplayRequest, StepRequest,
 };
 pub use page::{Page, Section};
 pub use setting::{format_no_effect, format_saved_value, format_session_value};
@@ -62,6 +64,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                        `show` puts it back. Variables stay.",
                 run: Run::With(|_, keep, _| Ok(vec![MagicEffect::Compact(keep.trim().to_owned())])),
             },
+            plan::PLAN,
             entries::EDIT,
             plain("undo", "take the last exchange back", || MagicEffect::Undo)
             .more(
@@ -148,6 +151,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
         &[
             setting::SET,
             mcp::MCP,
+            allowed::ALLOWED,
             Magic {
                 name: "option",
                 arguments: "[NAME [VALUE]]",
@@ -253,6 +257,8 @@ pub fn argument_values(name: &str) -> CommandValues {
     match name {
         "set" => CommandValues::Words(setting::settable().map(|row| row.name).collect()),
         "help" => CommandValues::Commands,
+        "allowed" => CommandValues::Words(vec!["revoke"]),
+        "plan" => CommandValues::Words(vec!["on", "off", "act"]),
         "copy" => CommandValues::Words(vec!["answer", "code"]),
         "resume" => CommandValues::Sessions,
         "option" => CommandValues::Options,

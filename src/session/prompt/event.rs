@@ -61,6 +61,8 @@ pub(crate) struct CompletedExchange {
     pub thread: Option<RecordedThread>,
     /// All text that was sent, when exact logging is on.
     pub sent: Option<String>,
+    /// The steps of the plan, where the user is to decide about one.
+    pub plan: Vec<String>,
 }
 
 pub(crate) struct PromptContext<'a> {

@@ -27,10 +27,11 @@ use std::time::{Duration, Instant};
 
 use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::approvals::ApprovalRequester;
-use crate::dialog::{Dialog, Expansion};
+use crate::dialog::{Dialog, Expansion, plan_steps};
 use crate::effect::{Effect, Event, RecordWrite, To};
 use crate::events::{AfterEvent, AnswerEvent, EndEvent, Notice, TurnOutcome};
 use crate::input::{FileReference, file_references};
+use crate::plan_mode;
 use crate::question::QuestionSubject;
 use crate::schema;
 use crate::text::xml_text;
@@ -367,6 +368,9 @@ impl Prompt {
                 text.map(|text| format!("<answer-schema>{}</answer-schema>\n", xml_text(&text)));
             self.input.attached.extend(text.map(InputPart::Text));
         }
+        if surroundings.choices.plan && self.compaction.is_none() {
+            self.input.attached.push(InputPart::Text(plan_mode::task()));
+        }
         let mut warnings = unsupported::warnings(&self.input, dialog, &tools, &surroundings);
         let tools = able.tools.map(|_| tools).unwrap_or_default();
         let (mut request, mut sent) =
@@ -510,6 +514,11 @@ impl Prompt {
         let failed = matches!(outcome, TurnOutcome::Failed(_));
         let complete =
             outcome == TurnOutcome::Complete && said.iter().any(|text| !text.trim().is_empty());
+        let is_own = self.compaction.is_none() && self.input.verbatim.is_none();
+        let plan = match sent.plans && complete && is_own {
+            true => plan_steps(&stored),
+            false => Vec::new(),
+        };
         let (thread, sent) = sent.finish(&stored, thread);
         let finished = PromptOutcome {
             outcome: outcome.clone(),
@@ -519,6 +528,7 @@ impl Prompt {
                 texts: said,
                 thread,
                 sent,
+                plan,
             }),
             usage,
         };

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use super::input::PromptInput;
 use crate::agent::{
-    AgentCapabilities, Descriptor, Exchange, InputPart, McpServer, ThreadDigest, ThreadPoint,
-    ToolSpec, TurnRequest,
+    AgentCapabilities, Descriptor, Exchange, InputPart, McpServer, PlanMode, ThreadDigest,
+    ThreadPoint, ToolSpec, TurnRequest,
 };
 use crate::config::Choices;
 use crate::dialog::{Dialog, user_entry};
 use crate::input::is_ipycodex_input;
+use crate::plan_mode;
 use crate::record::{PromptStart, RecordedThread};
 use crate::tools::is_built_in;
 
@@ -48,6 +49,8 @@ pub(super) struct SentRequest {
     logged: Option<String>,
     /// The input begins with a command of the agent.
     pub(super) commanded: bool,
+    /// In plan mode.
+    pub(super) plans: bool,
 }
 
 impl SentRequest {
@@ -82,9 +85,18 @@ pub(super) fn compose(
     let sees = around.agent.images;
     let seen = |images: Vec<Arc<str>>| if sees { images } else { Vec::new() };
     let mut offered = around.tools.clone();
+    let past = dialog.exchanges();
+    let planned = past.iter().any(|past| plan_mode::was_on(&past.user));
+    // Offered from the first prompt in plan mode on, so that acting on the plan goes on in the same thread.
+    if (planned || around.choices.plan) && around.agent.tools.is_some() {
+        offered.push(plan_mode::show_plan_spec());
+    }
     offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
     let mut settings = around.choices.turn_settings(&around.cwd);
     settings.mcp_servers.extend(around.own_server.cloned());
+    if planned && settings.plan == PlanMode::Off {
+        settings.plan = PlanMode::Left;
+    }
     let mut digest = ThreadDigest::new(
         &around.choices.agent.to_string(),
         settings.model.as_deref(),
@@ -95,7 +107,7 @@ pub(super) fn compose(
     if !settings.shell {
         digest.add_shell_disabled();
     }
-    let history = dialog.exchanges().into_iter().map(|past| Exchange {
+    let history = past.into_iter().map(|past| Exchange {
         user: past.user,
         assistant: past.assistant,
         images: seen(past.images),
@@ -131,6 +143,7 @@ pub(super) fn compose(
             .log_exact
             .then(|| parts.iter().filter_map(InputPart::as_text).collect()),
         commanded,
+        plans: settings.plan == PlanMode::On,
         digest,
         before,
     };

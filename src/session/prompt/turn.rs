@@ -25,6 +25,7 @@ use crate::dialog::{
 };
 use crate::effect::{Effect, Event};
 use crate::events::{AnswerEvent, TurnOutcome};
+use crate::plan_mode::{SHOW_PLAN, reported_steps};
 use crate::question::QuestionSubject;
 use crate::tool_return::ToolReturn;
 use crate::tools::shows_itself;
@@ -152,6 +153,9 @@ impl Turn {
 
     fn on_agent(&mut self, event: AgentEvent) -> TurnStep {
         match event {
+            AgentEvent::ToolCalled { turn, call } if call.name == SHOW_PLAN => {
+                self.on_plan_shown(turn, &call).into()
+            }
             AgentEvent::ToolCalled { call, .. } => {
                 self.queue.push_back(AgentRequest::Call(call));
                 self.start_next().into()
@@ -189,6 +193,28 @@ impl Turn {
                 shown.into_iter().collect::<Vec<_>>().into()
             }
         }
+    }
+
+    /// Takes a report of the plan: it is no tool call for the record, but the plan itself.
+    fn on_plan_shown(&mut self, turn: TurnId, call: &ToolCall) -> Vec<Effect> {
+        let (mut effects, result) = match reported_steps(&call.arguments) {
+            Ok(steps) => {
+                let event = AgentEvent::PlanUpdated { turn, steps };
+                self.record(&event);
+                let shown = answer_event(event).map(Effect::show);
+                (
+                    shown.into_iter().collect(),
+                    ToolReturn::text("shown".into()),
+                )
+            }
+            Err(why) => (Vec::new(), ToolReturn::failed(&why)),
+        };
+        effects.extend(self.reply(AgentReply::ToolResult {
+            call: call.id.clone(),
+            success: result.success,
+            content: result.content,
+        }));
+        effects
     }
 
     fn steer(&mut self, text: String) -> Vec<Effect> {
@@ -398,6 +424,7 @@ fn ask(question: AgentQuestion) -> Effect {
         question: question.id,
         options: question.options,
         reasons: question.accepts_reason,
+        reads: question.reads,
     };
     Effect::Raise(Event::Ask(QuestionSubject::Agent(question.subject), asker))
 }

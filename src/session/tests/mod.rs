@@ -8,6 +8,8 @@ mod commands;
 mod compaction;
 mod conversation;
 mod front;
+mod lasting;
+mod plan_mode;
 mod references;
 mod replaced;
 mod replay;
@@ -246,6 +248,7 @@ fn parts_of(runtime: Script, agent: scripted::Script) -> Parts {
         artifacts: PathBuf::from("/nowhere"),
         record_path: PathBuf::from("/nowhere"),
         notebooks: NotebookPlaces::default(),
+        lasting: LastingFile::default(),
     }
 }
 

@@ -147,6 +147,7 @@ fn asks() -> Vec<AgentEvent> {
             option("no", Decision::RejectOnce),
         ],
         accepts_reason: false,
+        reads: false,
     };
     let mut turn = vec![AgentEvent::QuestionAsked {
         turn: TURN,

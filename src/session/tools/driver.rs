@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::{
     CodeDisplay, NESTED_CELLS, NotebookJob, NotebookJobResult, RunningCode, SeenFiles, ToolCode,
-    ToolContext, ToolEffect, ToolEvent, ToolRunner,
+    ToolContext, ToolEffect, ToolEvent, ToolRunner, only_looks,
 };
 use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::approvals::{ApprovalEvent, ApprovalPolicy, ApprovalRequester};
@@ -21,6 +21,7 @@ use crate::ids::{CallId, ToolCaller};
 use crate::jobs;
 use crate::kernels;
 use crate::peers::RuntimeRequester;
+use crate::plan_mode;
 use crate::prompt::PromptEvent;
 use crate::question::{QuestionChoice, Reply};
 use crate::runtime::{BranchRequest, Execute, RequestId, RuntimeEvent, RuntimeRequest};
@@ -46,6 +47,11 @@ pub(crate) fn on_call(step: &mut Step<'_>, call: ToolCall) {
 
 /// Begins a call, whether or not it is offered.
 pub(crate) fn begin(step: &mut Step<'_>, by: ToolCaller, call: ToolCall) {
+    let of_turn = step.state.scheduler.prompt().is_some();
+    if of_turn && step.state.choices.plan && !only_looks(&call.name, &call.arguments) {
+        let why = format!("{} did not run: {}", call.name, plan_mode::REFUSAL);
+        return done(step, by, ToolReturn::failed(&why));
+    }
     let (runner, mut context) = runner_and_context(step, by);
     match runner.begin(call, &mut context) {
         ToolEffect::Done(result) => done(step, by, result),
@@ -141,6 +147,7 @@ fn runner_and_context<'a>(
         sessions: &state.step_log.sessions,
         approve_changes: state.choices.approvals == Approvals::Ask,
         prompt_line,
+        plans: state.choices.plan,
     };
     let runner = match by {
         ToolCaller::Turn => &mut state.tool_runner,

@@ -23,6 +23,7 @@ use crate::tool_return::ToolReturn;
 const BLOCK_CHARACTERS: usize = 2_000;
 
 const NOBODY: &str = "the user has to allow it and there is nobody here to ask";
+const PLANS: &str = "plan mode is on";
 const DECLINED: &str = "the user does not allow it";
 
 enum SkillLoad {
@@ -124,6 +125,9 @@ impl SkillLoad {
         if language != LANGUAGE {
             let why = format!("its code is {LANGUAGE}, and cells here are {language}");
             return finish(&skill, &not_run_note(&skill, &why), context);
+        }
+        if context.plans {
+            return finish(&skill, &not_run_note(&skill, PLANS), context);
         }
         match context.skills.may_run(&skill) {
             Some(true) => self.next_block(skill, Vec::new(), context),

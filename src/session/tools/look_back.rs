@@ -32,7 +32,7 @@ fn parse(arguments: &Value, context: &ToolContext<'_>) -> Result<LookBackRequest
         ));
     }
     Ok(LookBackRequest {
-        unprotected: context.policy.grants.unprotected,
+        unprotected: context.policy.grants.unprotected && !context.plans,
         ..context.sessions.look_back(code.to_owned(), from, to)
     })
 }

@@ -39,7 +39,7 @@ pub(super) use notebook::{NotebookJob, NotebookJobResult, SeenFiles};
 pub(super) use skill_registry::SkillRegistry;
 pub use skill_registry::{FindSkills, Skills};
 pub(super) use specs::{NESTED_CELLS, RUN_CELLS};
-pub(super) use table::{ToolOffer, is_built_in, shows_itself};
+pub(super) use table::{ToolOffer, is_built_in, only_looks, shows_itself};
 use tool::{BeginResult, CodeDisplay, Tool, ToolCode, ToolContext};
 pub(super) use tool::{ToolEffect, ToolEvent};
 

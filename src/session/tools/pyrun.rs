@@ -34,7 +34,7 @@ pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginRe
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::PYRUN)))?;
     let call = PyrunCall {
         code,
-        unprotected: context.policy.grants.unprotected,
+        unprotected: context.policy.grants.unprotected && !context.plans,
     };
     let step = call.submit();
     Ok((Box::new(call), step))

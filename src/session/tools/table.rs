@@ -2,12 +2,15 @@
 //!
 //! Invariant: the same offer gives the same bytes; otherwise threads would be rebuilt for nothing.
 
+use serde_json::Value;
+
 use super::skill_registry::SkillRegistry;
 use super::specs;
 use super::tool::Begin;
 use crate::agent::ToolSpec;
 use crate::config::{AgentTools, Choices, RunCells};
 use crate::outputs::{Outputs, READ_OUTPUT};
+use crate::plan_mode::SHOW_PLAN;
 use crate::runtime::RuntimeCapabilities;
 use crate::runtimes::RuntimePeer;
 
@@ -98,7 +101,16 @@ impl<'a> ToolOffer<'a> {
 
 /// Returns true for the names of built-in tools, offered or not.
 pub(crate) fn is_built_in(name: &str) -> bool {
-    TOOLS.iter().any(|row| row.name == name)
+    name == SHOW_PLAN || TOOLS.iter().any(|row| row.name == name)
+}
+
+/// Returns true for a call that changes nothing. A function of the user may do anything.
+pub(crate) fn only_looks(name: &str, arguments: &Value) -> bool {
+    match name {
+        specs::PYRUN | specs::LOOK_BACK | READ_OUTPUT | specs::LOAD_SKILL | SHOW_PLAN => true,
+        specs::NOTEBOOK => matches!(arguments["action"].as_str(), Some("list" | "read")),
+        _ => false,
+    }
 }
 
 /// Returns true when the output of the tool is already on the screen when the call returns.

@@ -125,6 +125,8 @@ pub(crate) struct ToolContext<'a> {
     pub sessions: &'a InterpreterSessions,
     pub approve_changes: bool,
     pub prompt_line: u32,
+    /// Plan mode is on: no code runs that may change anything.
+    pub plans: bool,
 }
 
 impl ToolContext<'_> {

@@ -25,6 +25,7 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::ShellMode => HostCommand::ShellMode.event(),
         // The editor never sees it.
         KeyAction::Background => Event::None,
+        KeyAction::PlanMode => HostCommand::PlanMode.event(),
         KeyAction::OpenEditor => HostCommand::OpenEditor.event(),
         KeyAction::Answer => HostCommand::Answer.event(),
         KeyAction::Suggest => HostCommand::Suggest.event(),

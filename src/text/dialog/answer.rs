@@ -358,6 +358,17 @@ fn line_of(data: &Value, result: &str) -> String {
     format!("🔧 {}", tool_line(name, &call["arguments"], result))
 }
 
+/// The steps of the plan that the agent reported and has not done, in order, each on one line.
+pub(super) fn reported_plan(stored: &str) -> Vec<String> {
+    let plans = stored.match_indices(DETAILS).filter_map(|(at, _)| {
+        let (_, data) = details_data(&stored[at..])?;
+        data["plan"].as_array().cloned()
+    });
+    let open = plans.flatten().filter(|step| step["status"] != DONE);
+    let texts = open.filter_map(|step| Some(step["step"].as_str()?.replace(['\n', '\r'], " ")));
+    texts.collect()
+}
+
 /// A plan as a list with a check box for each step.
 fn plan_lines(steps: &[Value]) -> String {
     let line = |step: &Value| {

@@ -8,6 +8,7 @@ mod answer;
 mod blocks;
 mod context;
 mod entry;
+mod plan;
 mod python;
 
 pub use answer::{
@@ -20,3 +21,4 @@ pub use context::{
     warnings,
 };
 pub use entry::{CellEntry, Expansion, PastExchange, PromptEntry, ShellEntry};
+pub use plan::plan_steps;

@@ -4,7 +4,8 @@ use super::{ask_again, auto_answer};
 use crate::codex::questions::AnswerFormat;
 use crate::form::Form;
 use crate::{
-    AgentQuestion, Approvals, Effort, Sandbox, Subject, ThreadMode, TurnSettings, WebSearchUse,
+    AgentQuestion, Approvals, Effort, PlanMode, Sandbox, Subject, ThreadMode, TurnSettings,
+    WebSearchUse,
 };
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ fn settings(approvals: Approvals, sandbox: Sandbox) -> TurnSettings {
         approvals,
         sandbox,
         shell: true,
+        plan: PlanMode::Off,
         mcp_servers: Vec::new(),
         start_timeout: None,
     }

@@ -16,6 +16,11 @@ lenient_variants! {
             id: String,
             text: String,
         },
+        // A plan that the model proposes in plan mode, as markdown.
+        Plan {
+            id: String,
+            text: String,
+        },
         Reasoning {
             id: String,
             summary: Vec<String>,

@@ -67,6 +67,7 @@ lenient! {
     /// The response to each, as far as it is read.
     struct ThreadResponse {
         thread: Thread,
+        model: Option<String>,
     }
 
     /// A thread; an empty id means none.
@@ -112,7 +113,8 @@ lenient! {
     }
 }
 
-pub(in crate::codex) fn thread_id(value: Value) -> Option<String> {
-    let id = from_value::<ThreadResponse>(value).ok()?.thread.id;
-    (!id.is_empty()).then_some(id)
+/// The id of the thread, and the model in use.
+pub(in crate::codex) fn opened_thread(value: Value) -> Option<(String, Option<String>)> {
+    let answer = from_value::<ThreadResponse>(value).ok()?;
+    (!answer.thread.id.is_empty()).then_some((answer.thread.id, answer.model))
 }

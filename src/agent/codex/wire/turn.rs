@@ -22,6 +22,9 @@ pub(crate) struct TurnStartParams<'a> {
     pub(crate) approval_policy: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sandbox_policy: Option<Value>,
+    /// Stays in force until another one is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) collaboration_mode: Option<Value>,
     /// For this turn alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output_schema: Option<&'a Value>,

@@ -63,6 +63,7 @@ actions! {
         PromptMode "prompt_mode" ["alt-p"] "prompt mode on or off"
         ShellMode "shell_mode" ["alt-s"] "shell mode on or off"
         Background "background" ["ctrl-b"] shares WhileACellRuns "let the running cell go on behind the prompt"
+        PlanMode "plan_mode" ["shift-tab"] shares WhereNothingIsTyped "plan mode on or off"
         OpenEditor "open_editor" ["f2" "ctrl-x ctrl-e"] "edit in $VISUAL or $EDITOR"
     }
     "The agent" {
