@@ -18,6 +18,7 @@
 mod history;
 mod leftovers;
 mod look;
+mod open_files;
 #[cfg(test)]
 #[path = "../properties.rs"]
 pub mod properties;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use ipycodex_process::files::{FileMode, refuse_linked_parents, write_whole};
 use serde::{Deserialize, Serialize};
 
+use crate::open_files::OpenFiles;
 use crate::state::{Contents, Digest, FileState};
 use crate::store::{Place, Store, read_stored};
 use crate::timeline::Restore;
@@ -124,8 +125,9 @@ pub(crate) fn finish(folder: &Path) -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
         }
     }
     let paths = steps.iter().map(|step| step.path.clone()).collect();
+    let open = OpenFiles::default();
     for (step, part) in order(&steps) {
-        if let Err(error) = perform(&contents, step, part) {
+        if let Err(error) = perform(&contents, &open, step, part) {
             log::warn!("`{}` could not be put back: {error}", step.path.display());
             changed.push(step.path.clone());
         }
@@ -175,13 +177,14 @@ fn carry_out(
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), (RestoreError, bool)> {
     let mut begun = BTreeSet::new();
+    let open = &OpenFiles::default();
     for (step, part) in order(steps) {
         let path = &step.path;
         let done = match stopped() {
             true => Err(None),
             false => {
                 begun.insert(path);
-                perform(contents, step, part).map_err(Some)
+                perform(contents, open, step, part).map_err(Some)
             }
         };
         let Err(error) = done else {
@@ -200,7 +203,7 @@ fn carry_out(
             .collect();
         let undone = order(&back)
             .into_iter()
-            .all(|(step, part)| perform(contents, step, part).is_ok());
+            .all(|(step, part)| perform(contents, open, step, part).is_ok());
         let error = match error {
             None => RestoreError::Stopped,
             Some(why) => RestoreError::Failed {
@@ -217,7 +220,12 @@ fn carry_out(
     Ok(())
 }
 
-fn perform(contents: &Read<'_>, step: &JournalStep, part: Part) -> io::Result<()> {
+fn perform(
+    contents: &Read<'_>,
+    open: &OpenFiles,
+    step: &JournalStep,
+    part: Part,
+) -> io::Result<()> {
     let path = &step.path;
     let refused = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
     refuse_linked_parents(&step.root, path).map_err(|error| refused(&error))?;
@@ -255,7 +263,7 @@ fn perform(contents: &Read<'_>, step: &JournalStep, part: Part) -> io::Result<()
             ..
         } => {
             if step.from.digest() != Some(*digest) {
-                write_file(path, &contents(*digest)?)?;
+                write_file(path, &contents(*digest)?, open)?;
             }
             fs::set_permissions(path, Permissions::from_mode(*mode))
         }
@@ -263,10 +271,11 @@ fn perform(contents: &Read<'_>, step: &JournalStep, part: Part) -> io::Result<()
     }
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_file(path: &Path, bytes: &[u8], open: &OpenFiles) -> io::Result<()> {
     // Another name of the file may lie anywhere.
-    let has_one_name = fs::symlink_metadata(path).is_ok_and(|it| it.is_file() && it.nlink() == 1);
-    match has_one_name && is_open_for_writing(path) {
+    let found = fs::symlink_metadata(path).ok();
+    let one = found.filter(|it| it.is_file() && it.nlink() == 1);
+    match one.is_some_and(|it| open.holds(&it)) {
         true => write_in_place(path, bytes),
         false => write_whole(path, bytes, FileMode::Keep)
             .map_err(|error| io::Error::other(error.to_string())),
@@ -286,43 +295,6 @@ fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all_at(bytes, 0)?;
     file.set_len(bytes.len() as u64)?;
     file.sync_all()
-}
-
-/// Returns true when a process that we may look at has the file open for writing.
-fn is_open_for_writing(path: &Path) -> bool {
-    let Ok(wanted) = fs::metadata(path) else {
-        return false;
-    };
-    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
-    let processes = entries(Path::new("/proc"));
-    let processes = processes.filter(|entry| {
-        let name = entry.file_name();
-        name.as_encoded_bytes()
-            .first()
-            .is_some_and(u8::is_ascii_digit)
-    });
-    processes
-        .flat_map(|process| {
-            let process = process.path();
-            let open = entries(&process.join("fd")).map(|entry| entry.path());
-            open.map(move |open| (process.clone(), open))
-                .collect::<Vec<_>>()
-        })
-        .filter(|(_, open)| {
-            fs::metadata(open).is_ok_and(|it| it.dev() == wanted.dev() && it.ino() == wanted.ino())
-        })
-        .any(|(process, open)| {
-            let number = open.file_name().unwrap_or_default();
-            let info = fs::read_to_string(process.join("fdinfo").join(number));
-            info.is_ok_and(|info| is_writing(&info))
-        })
-}
-
-/// Reads the `flags` line of `/proc/PID/fdinfo/FD` (proc_pid_fdinfo(5)): octal, the access mode in the last two bits.
-fn is_writing(info: &str) -> bool {
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & 0b11 != 0)
 }
 
 /// Returns true when a file in the middle of [`write_in_place`] is at this path.

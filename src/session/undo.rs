@@ -74,11 +74,6 @@ impl Default for InterpreterSessions {
 }
 
 impl InterpreterSessions {
-    /// Returns the index of the current session.
-    pub(super) fn here(&self) -> u32 {
-        self.here
-    }
-
     /// Returns the request to step back before this cell of the current session.
     pub(super) fn back(&self, to: Option<u32>) -> CheckpointRequest {
         let session = to.map_or(self.here, |line| self.ran(line));

@@ -294,6 +294,31 @@ fn an_edited_prompt_says_what_becomes_of_files_before_the_yes() {
     assert_eq!(read(&shell, "a.txt").unwrap(), "one\n");
 }
 
+#[test]
+fn a_fork_takes_back_an_exchange_that_it_shares_with_the_files_of_that() {
+    let shell = start(r#"{"run_cells": "auto"}"#, |home| {
+        home.write("a.txt", "one\n");
+    });
+    cell(&shell, 1, "x = 1");
+    await_copy(&shell, || {
+        shell
+            .pty
+            .send_line(".run `n = open('a.txt', 'w').write('two')`");
+        shell.at(4);
+    });
+    shell.pty.send_line("%ipycodex fork");
+    shell.shows("Session 2 is a fork of session 1");
+    shell.pty.send_line("%ipycodex undo");
+    // The exchange has run a cell: first the interpreter, then the files.
+    shell.pty.wait_for("▸ n no, leave it");
+    shell.pty.send("y");
+    shell.shows("Put the files back, too?");
+    shell.pty.wait_for("▸ n no, leave it");
+    shell.pty.send("y");
+    shell.shows("1 file put back");
+    assert_eq!(read(&shell, "a.txt").unwrap(), "one\n");
+}
+
 /// A random program of cells, commands and turns that change files, and of others who do.
 struct Program<'a> {
     shell: &'a Shell,

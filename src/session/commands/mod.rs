@@ -146,18 +146,18 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         }
         MagicEffect::Undo => {
             let ran_for = step.state.step_log.ran_for.clone();
-            let here = step.state.step_log.sessions.here();
+            let sessions = step.state.step_log.sessions.clone();
             step.wait(
                 out,
-                undo::undo_last(record, UndoFollowUp::Nothing, ran_for, here),
+                undo::undo_last(record, UndoFollowUp::Nothing, ran_for, sessions),
             );
         }
         MagicEffect::Retry => {
             let ran_for = step.state.step_log.ran_for.clone();
-            let here = step.state.step_log.sessions.here();
+            let sessions = step.state.step_log.sessions.clone();
             step.wait(
                 out,
-                undo::undo_last(record, UndoFollowUp::Resend, ran_for, here),
+                undo::undo_last(record, UndoFollowUp::Resend, ran_for, sessions),
             );
         }
         MagicEffect::Copy(copied) => step.wait(out, turns::copy(record, copied, number)),

@@ -78,7 +78,7 @@ pub(super) async fn undo_last(
     record: RecordHandle,
     then: UndoFollowUp,
     ran_for: BTreeMap<u32, u32>,
-    session: u32,
+    sessions: InterpreterSessions,
 ) -> Vec<Effect> {
     let dialog = record.dialog().await;
     let Some(last) = dialog.last_exchange() else {
@@ -89,7 +89,7 @@ pub(super) async fn undo_last(
         prompt: last.prompt.clone(),
         then,
         over: over(&dialog, last.line, &ran_for),
-        session,
+        session: sessions.ran(last.line),
     };
     match request.over.is_empty() {
         true => rewind_files(request),
