@@ -239,8 +239,8 @@ fn drain(exits: &OwnedFd) {
 }
 
 /// Reaps ended children. Returns the leader's status if it was among them, and whether no child is left (orphans become
-/// children of the guard). The group of a leader, also of a former one, is killed before its leader is reaped, while the
-/// id is its own.
+/// children of the guard). The group of a leader, also of a former one, is killed before it is reaped, while the id is
+/// still its own.
 #[allow(unsafe_code)]
 fn reap(control: &mut ControlSocket) -> (Option<i32>, bool) {
     let mut found = None;

@@ -106,6 +106,10 @@ impl CellRun {
         self.starts_behind = behind;
     }
 
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
     pub(super) fn keep(&mut self, source: String) {
         self.kept = Some(source);
     }

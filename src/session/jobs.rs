@@ -157,7 +157,10 @@ pub(super) fn run_code(
         return run_cell(step, start(CellOrigin::Private), out);
     };
     let start = Box::new(start(CellOrigin::User(line)));
-    let recording = ActiveJob::Recording { interrupted: false };
+    let recording = ActiveJob::Recording {
+        interrupted: false,
+        behind: false,
+    };
     let record = step.ctx.record.clone();
     step.wait_as(recording, out, async move {
         record.wait_written().await;
@@ -181,7 +184,10 @@ pub(super) fn run_behind(
         behind: true,
     });
     let told = step.ask_runtime(RuntimeRequest::Background(BackgroundRequest::Ready));
-    let recording = ActiveJob::Recording { interrupted: false };
+    let recording = ActiveJob::Recording {
+        interrupted: false,
+        behind: false,
+    };
     let record = step.ctx.record.clone();
     step.wait_as(recording, out, async move {
         record.wait_written().await;

@@ -29,6 +29,8 @@ pub(super) enum ActiveJob {
     Recording {
         /// The user stops it: it is interrupted as soon as it runs.
         interrupted: bool,
+        /// It goes to the background as soon as it runs.
+        behind: bool,
     },
     Call {
         id: u64,
@@ -67,6 +69,14 @@ pub(super) struct CellJob {
     died: bool,
     /// A failure clears the queue.
     stops: bool,
+}
+
+/// Whether there is a cell that can go on elsewhere.
+pub(super) enum MovableCell {
+    None,
+    /// It goes there once it has begun.
+    Later,
+    Now(JobId, RequestId),
 }
 
 pub(super) enum SchedulerEvent<'a> {
@@ -191,8 +201,8 @@ impl Scheduler {
         matches!(holder, Some(ActiveJob::Cell(cell)) if (cell.run.role, cell.run.id) == (role, Some(id)))
     }
 
-    /// Ends the wait of the job with this ticket; returns its stream, and whether the cell that follows is interrupted.
-    pub(super) fn finish_wait(&mut self, ticket: JobId) -> Option<(RunSender, bool)> {
+    /// Ends the wait of the job with this ticket; returns its stream, and what the user wants of the cell that follows.
+    pub(super) fn finish_wait(&mut self, ticket: JobId) -> Option<(RunSender, Option<Event>)> {
         let waits = |job: &mut Job| {
             let waits = matches!(
                 job.holder,
@@ -204,18 +214,38 @@ impl Scheduler {
             waits && job.ticket == ticket
         };
         let job = self.running.take_if(waits)?;
-        let interrupted = matches!(job.holder, ActiveJob::Recording { interrupted: true });
-        Some((job.out, interrupted))
+        let wish = match job.holder {
+            ActiveJob::Recording {
+                interrupted: true, ..
+            } => Some(Event::Interrupted),
+            ActiveJob::Recording { behind: true, .. } => Some(Event::BackgroundWanted),
+            _ => None,
+        };
+        Some((job.out, wish))
     }
 
-    /// Returns the active job and its request, if that is a cell of the user's that could go on elsewhere.
-    pub(super) fn movable_cell(&self) -> Option<(JobId, RequestId)> {
-        let job = self.running.as_ref().filter(|_| self.suspended.is_none())?;
-        match &job.holder {
-            ActiveJob::Cell(cell) if cell.replay.is_none() && cell.run.is_movable() => {
-                Some((job.ticket, cell.run.id?))
+    /// Finds out whether the active job is a cell of the user's that can go on elsewhere; one that has not begun does
+    /// so as soon as it has.
+    pub(super) fn movable_cell(&mut self) -> MovableCell {
+        let has_suspended = self.suspended.is_some();
+        let Some(job) = self.running.as_mut().filter(|_| !has_suspended) else {
+            return MovableCell::None;
+        };
+        match &mut job.holder {
+            ActiveJob::Recording { behind, .. } => {
+                *behind = true;
+                MovableCell::Later
             }
-            _ => None,
+            ActiveJob::Cell(cell) if cell.replay.is_none() && cell.run.is_movable() => {
+                match cell.run.id.filter(|_| cell.run.has_begun()) {
+                    Some(id) => MovableCell::Now(job.ticket, id),
+                    None => {
+                        cell.run.start_behind(true);
+                        MovableCell::Later
+                    }
+                }
+            }
+            _ => MovableCell::None,
         }
     }
 
@@ -365,7 +395,7 @@ impl Scheduler {
                 *stopped = true;
                 vec![Effect::Raise(Event::CallStopped)]
             }
-            (SchedulerEvent::Interrupted, ActiveJob::Recording { interrupted }) => {
+            (SchedulerEvent::Interrupted, ActiveJob::Recording { interrupted, .. }) => {
                 *interrupted = true;
                 Vec::new()
             }

@@ -214,11 +214,9 @@ impl<'a> Step<'a> {
 
     /// Ends the wait of a job, with its effects; nothing happens when the job is no longer active.
     pub(super) fn finish_wait(&mut self, job: JobId, effects: Vec<Effect>) {
-        if let Some((out, interrupted)) = self.state.scheduler.finish_wait(job) {
+        if let Some((out, wish)) = self.state.scheduler.finish_wait(job) {
             self.extend_for(effects, &out);
-            if interrupted {
-                self.raise(Event::Interrupted);
-            }
+            wish.into_iter().for_each(|event| self.raise(event));
             self.raise(Event::Advance);
         }
     }

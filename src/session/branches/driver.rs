@@ -18,15 +18,19 @@ use crate::runtime::{
     RuntimeRequest,
 };
 use crate::runtimes::RuntimeRole;
-use crate::scheduler::ActiveJob;
+use crate::scheduler::{ActiveJob, MovableCell};
 use crate::step::Step;
 use crate::text::age_in_words;
 
 /// Moves the running cell to the background, if that is possible.
 pub(crate) fn begin(step: &mut Step<'_>) {
-    let Some((job, cell)) = step.state.scheduler.movable_cell() else {
-        let text = "only a cell that was typed, and runs, can go to the background";
-        return step.show(Notice::note(text));
+    let (job, cell) = match step.state.scheduler.movable_cell() {
+        MovableCell::Now(job, cell) => (job, cell),
+        MovableCell::Later => return,
+        MovableCell::None => {
+            let text = "only a cell that was typed can go to the background, and none runs";
+            return step.show(Notice::note(text));
+        }
     };
     let branch = step.state.branches.take_number();
     let request = RuntimeRequest::HandOff { cell, branch };

@@ -267,18 +267,27 @@ fn the_end_of_a_replay() {
 }
 
 #[test]
-fn a_cell_stopped_on_its_way_into_the_record_is_interrupted_when_it_runs() {
+fn what_the_user_wants_of_a_cell_on_its_way_into_the_record_follows_when_it_runs() {
     let (out, _run) = stream();
-    for stopped in [false, true] {
+    let on_its_way = || {
         let mut scheduler = Scheduler::default();
-        let job = scheduler.start(ActiveJob::Recording { interrupted: false }, out.clone());
-        if stopped {
-            assert!(scheduler.on(SchedulerEvent::Interrupted).is_empty());
-        }
-        let ended = scheduler
-            .finish_wait(job)
-            .map(|(_, interrupted)| interrupted);
-        assert_eq!(ended, Some(stopped));
-        assert!(scheduler.active().is_none());
-    }
+        let recording = ActiveJob::Recording {
+            interrupted: false,
+            behind: false,
+        };
+        let job = scheduler.start(recording, out.clone());
+        (scheduler, job)
+    };
+    let (mut scheduler, job) = on_its_way();
+    assert!(matches!(scheduler.finish_wait(job), Some((_, None))));
+    assert!(scheduler.active().is_none());
+    let (mut scheduler, job) = on_its_way();
+    assert!(matches!(scheduler.movable_cell(), MovableCell::Later));
+    let wish = scheduler.finish_wait(job).and_then(|(_, wish)| wish);
+    assert!(matches!(wish, Some(Event::BackgroundWanted)));
+    let (mut scheduler, job) = on_its_way();
+    assert!(matches!(scheduler.movable_cell(), MovableCell::Later));
+    assert!(scheduler.on(SchedulerEvent::Interrupted).is_empty());
+    let wish = scheduler.finish_wait(job).and_then(|(_, wish)| wish);
+    assert!(matches!(wish, Some(Event::Interrupted)));
 }
