@@ -44,7 +44,7 @@ struct State {
 
 const LOOP: (&str, &str) = ("print('be' 'gun'); any(iter(lambda: 0, 1))", "begun");
 
-const STATES: [State; 5] = [
+const STATES: [State; 6] = [
     State {
         name: "nothing happens",
         busy: "1 + 1",
@@ -60,6 +60,13 @@ const STATES: [State; 5] = [
         runs: false,
         locked: false,
         interrupted: ("any(print('-' * 79) for _ in iter(int, 1))", "----"),
+    },
+    State {
+        name: "a cell computes in the background",
+        busy: "%%background\rany(iter(lambda: 0, 1))\r\r",
+        runs: false,
+        locked: false,
+        interrupted: LOOP,
     },
     State {
         name: "an answer streams 1,000 deltas/s",
