@@ -194,13 +194,6 @@ impl BranchCell {
     }
 }
 
-/// Returns the rest of a cell that is to run in the background: what follows `%%background`.
-pub(super) fn without_magic(code: &str) -> Option<&str> {
-    let rest = code.strip_prefix("%%background")?;
-    let (line, rest) = rest.split_once('\n').unwrap_or((rest, ""));
-    line.trim().is_empty().then_some(rest)
-}
-
 /// Returns the names that a branch has changed, in words: `added a, b; changed c`.
 pub(super) fn changes_in_words(rows: &[MergeRow]) -> String {
     let parts = ["added", "changed", "deleted"]

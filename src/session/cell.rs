@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::artifacts::MOST_BYTES;
+use crate::background_magic;
 use crate::effect::{Effect, Event, RecordWrite, RecordedOutput, To};
 use crate::events::{AfterEvent, CellEvent, Notice, SessionEvent, TextEvent};
 use crate::output::MODEL_CHARACTERS;
@@ -93,6 +94,7 @@ impl CellRun {
     }
 
     pub(super) fn with_source(mut self, source: &str) -> Self {
+        let source = background_magic::rest(source).unwrap_or(source);
         let line = source.trim().lines().next().unwrap_or_default();
         self.first_line = cut(line, FIRST_LINE).into_owned();
         self

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::Submission;
-use crate::branches;
+use crate::background_magic;
 use crate::commands::{self, plan, replace, turns};
 use crate::effect::{Effect, Event, RecordWrite, To};
 use crate::events::{AfterEvent, Notice, RunKind};
@@ -140,10 +140,8 @@ fn begin_cell(step: &mut Step<'_>, code: String, submission: Submission, out: &R
         let hidden = true;
         step.push(Effect::Record(RecordWrite::Hide { lines, hidden }));
     }
-    let (code, behind) = match branches::without_magic(&code) {
-        Some(rest) => (rest.to_owned(), true),
-        None => (code, false),
-    };
+    let is_interactive = step.ctx.deps.asks;
+    let behind = is_interactive && background_magic::rest(&code).is_some();
     let execute = Execute {
         execution_count: line,
         store_history: line.is_some(),

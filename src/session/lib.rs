@@ -18,6 +18,7 @@ mod answer_events;
 mod approvals;
 pub mod artifacts;
 mod attachments;
+mod background_magic;
 mod branches;
 mod cell;
 mod clipboard;

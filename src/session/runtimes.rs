@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
+use crate::background_magic;
 use crate::events::Notice;
 use crate::peers::{ConnectRuntime, LazyPeer, PlannedRuntime, RuntimeRequester};
 use crate::runtime::connect::connect_branch;
@@ -286,6 +287,9 @@ impl RuntimePeer {
     fn execute(&mut self, mut execute: Execute) -> RequestId {
         if !std::mem::replace(&mut self.knows_session, true) {
             execute.environment.extend(self.session.iter().cloned());
+        }
+        if let Some(rest) = background_magic::rest(&execute.code) {
+            execute.code = rest.to_owned();
         }
         execute.session = self.counting;
         self.get().submit(RuntimeRequest::Execute(execute))

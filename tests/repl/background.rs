@@ -6,6 +6,7 @@ use rusqlite::OptionalExtension;
 
 use super::checkpoints::{await_copy, cell, interpreters, settled};
 use super::shell::{CTRL_C, CTRL_D, Shell, with_settings};
+use crate::support::home::Home;
 use crate::support::{await_true, peers};
 
 const CTRL_B: &str = "\x02";
@@ -279,4 +280,11 @@ fn cells_go_there_one_after_the_other() {
     shell.cell(8, "n3, n4, n5");
     shell.shows("([3], [4], [5])");
     assert_eq!(shell.leave(), 0);
+}
+
+#[test]
+fn where_nobody_is_at_a_prompt_it_is_a_cell_as_any_other() {
+    let home = Home::new();
+    let ran = home.demo(&["-c", "%%background\nprint(6 * 7)"], "");
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "42\n"));
 }
