@@ -72,14 +72,15 @@ fn a_session_with_an_agent_that_asks_and_is_stopped() {
 
 #[test]
 fn plan_mode_holds_an_agent_back_and_is_a_mode_of_its_own() {
-    let shell = Shell::start(Home::new(), &["--agent", &command("")], SIZE);
+    let shell = Shell::start(Home::new(), &["--agent", &command("")], (200, 40));
     shell.at(1);
     shell.pty.send("\x1b[Z");
     shell.pty.wait_for("[plan] In [1]: ");
-    shell.pty.send_line(".permission mode plan");
+    shell.pty.send_line(".permission write mode plan");
     shell.pty.wait_for("▸ n no, keep planning");
     shell.shows("not allowed in plan mode (command): touch x");
     shell.shows("chosen: o-reject_once");
+    shell.shows("was not written: plan mode is on");
     shell.shows("the agent's mode is now `plan`");
     shell.shows("? The agent has a plan of 1 step\n    1. tell\nCarry it out?");
     shell.pty.send("y");
