@@ -114,10 +114,12 @@
 //! | input | what a user submitted, classified once: cell, prompt, note, command, shell command |
 //! | job | what the scheduler runs: a cell, a prompt, a command, an external call; the others wait in its queue |
 //! | kernel | a Jupyter kernel: one of ours, or a foreign one behind the runtime contract |
+//! | lasting approval | one for a command or files in one directory, in every session, until it is revoked |
 //! | marked text | a notebook as text: `# %%` lines between cells, `@output` lines below them |
 //! | MIME bundle | one output in several formats, by MIME type |
 //! | note | a string literal typed alone: kept for the model, not run as code |
 //! | peer | the other side of a connection: a runtime, an agent, a client |
+//! | plan mode | the agent looks and plans; what acts is refused until the user has said so |
 //! | prompt | a text for the agent, typed after a dot; with its answer, one entry |
 //! | question | what is asked of the user while something runs: an approval, a form, a choice |
 //! | record | the SQLite file of all sessions, `history.sqlite`; *history* only names `%history` and the keys |

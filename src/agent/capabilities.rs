@@ -34,6 +34,9 @@ pub struct AgentCapabilities {
     pub search: bool,
     /// Runs its commands in a sandbox.
     pub sandbox: bool,
+    /// A command that the user allows stays in the sandbox. Not so where the agent runs it again outside of it when the
+    /// sandbox has stopped it.
+    pub confines_allowed_commands: bool,
     /// Has tools of its own that the sandbox does not confine.
     pub unsandboxed_tools: bool,
     /// Can be started without a shell of its own.
@@ -138,6 +141,7 @@ impl AgentCapabilities {
             effort: true,
             search: true,
             sandbox: true,
+            confines_allowed_commands: true,
             unsandboxed_tools: false,
             optional_shell: true,
             approvals: true,
@@ -163,6 +167,7 @@ impl AgentCapabilities {
             effort: false,
             search: false,
             sandbox: false,
+            confines_allowed_commands: false,
             optional_shell: false,
             approvals: false,
             structured: false,

@@ -439,6 +439,7 @@ mod tests {
             edit(&["../outside/a.py"], None),
             edit(&["src/../src/a.py"], None),
             edit(&[&outside], None),
+            edit(&["src/a.py", &outside], None),
             edit(&["link/a.py"], None),
             edit(&["src/l.py"], None),
             edit(&[".git/config"], None),

@@ -111,7 +111,7 @@ impl<'a> Step<'a> {
         let caller = scheduler.caller().map(str::to_owned);
         let can_ask = scheduler.asks(self.ctx.deps.asks);
         let subject = may_last(&about, &asker, &self.state.choices, || {
-            self.ctx.agent().capabilities().sandbox
+            self.ctx.agent().capabilities()
         });
         let coverage = subject.filter(|_| caller.is_none()).map(|subject| {
             let lasting = &self.ctx.deps.lasting;

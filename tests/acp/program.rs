@@ -71,6 +71,28 @@ fn a_session_with_an_agent_that_asks_and_is_stopped() {
 }
 
 #[test]
+fn plan_mode_holds_an_agent_back_and_is_a_mode_of_its_own() {
+    let shell = Shell::start(Home::new(), &["--agent", &command("")], (200, 40));
+    shell.at(1);
+    shell.pty.send("\x1b[Z");
+    shell.pty.wait_for("[plan] In [1]: ");
+    shell.pty.send_line(".permission write mode plan");
+    shell.pty.wait_for("▸ n no, keep planning");
+    shell.shows("not allowed in plan mode (command): touch x");
+    shell.shows("chosen: o-reject_once");
+    shell.shows("was not written: plan mode is on");
+    shell.shows("the agent's mode is now `plan`");
+    shell.shows("? The agent has a plan of 1 step\n    1. tell\nCarry it out?");
+    shell.pty.send("y");
+    shell.at(3);
+    shell.shows("the agent's mode is now `code`");
+    shell.leave();
+    let stored = shell.answers(2);
+    assert!(stored[0].1.contains("plan: 1 of 2 done"), "{stored:?}");
+    assert_eq!(stored[1].0, "Carry out this plan:\n1. tell");
+}
+
+#[test]
 fn an_agent_that_takes_nothing_in_mid_turn_gets_the_prompt_afterwards() {
     let shell = Shell::start(Home::new(), &["--agent", &command("")], SIZE);
     shell.at(1);

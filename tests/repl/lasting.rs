@@ -22,7 +22,7 @@ fn patch(name: &str) -> Reply {
 }
 
 #[test]
-fn what_is_allowed_for_good_is_not_asked_again_until_it_is_revoked() {
+fn changes_of_files_are_allowed_for_good_until_that_is_revoked() {
     let Some(codex) = peers::codex() else {
         return;
     };
@@ -31,11 +31,10 @@ fn what_is_allowed_for_good_is_not_asked_again_until_it_is_revoked() {
         command("echo 1 >> made"),
         patch("src/a.py"),
         done(),
-        command("echo 1 >> made"),
         patch("src/b.py"),
         patch("src/c.rs"),
         done(),
-        command("echo 1 >> made"),
+        patch("src/d.py"),
         done(),
     ]);
     let home = with_settings(r#"{"approvals": "ask", "sandbox": "workspace-write"}"#);
@@ -43,23 +42,22 @@ fn what_is_allowed_for_good_is_not_asked_again_until_it_is_revoked() {
     home.install("codex", codex);
     home.write("src/old.py", "");
     let work = home.work().canonicalize().unwrap();
-    let made = || std::fs::read_to_string(work.join("made")).unwrap_or_default();
+    let there = |name: &str| work.join("src").join(name).exists();
     let shell = Shell::start(home, &["--agent", "codex"], WIDE);
     shell.at(1);
     shell.pty.send_line(".go");
     shell.pty.wait_for("▸ n no");
-    shell.shows(&format!("  a yes, always this in {}\n", work.display()));
-    shell.pty.send("a");
+    // Codex may run what is allowed outside of its sandbox: no yes to a command lasts.
+    shell.shows("Run this command?");
+    shell.lacks("always");
+    shell.pty.send("n");
     shell.pty.wait_for("Make these changes?");
     shell.pty.wait_for("▸ n no");
-    shell.shows(&format!("  a yes, always src/*.py in {}\n", work.display()));
+    let offered = |pattern: &str| format!("  a yes, always {pattern} in {}\n", work.display());
+    shell.shows(&offered("src/*.py"));
     shell.pty.send("a");
     shell.at(2);
-    shell.shows(&format!(
-        "✓ always allowed here: {}/src/a.py\n",
-        work.display()
-    ));
-    assert_eq!(made(), "1\n");
+    assert!(there("a.py"));
     shell.leave();
     let Shell { pty, home } = shell;
     drop(pty);
@@ -69,19 +67,45 @@ fn what_is_allowed_for_good_is_not_asked_again_until_it_is_revoked() {
     shell.pty.send_line(".go on");
     // The first question is about the first thing that is not covered.
     shell.pty.wait_for("▸ n no");
-    shell.shows(&format!("  a yes, always src/*.rs in {}\n", work.display()));
-    assert_eq!(made(), "1\n1\n");
-    assert!(work.join("src/b.py").exists() && !work.join("src/c.rs").exists());
+    shell.shows(&offered("src/*.rs"));
+    assert!(there("b.py") && !there("c.rs"));
     shell.pty.send("n");
     shell.cell(2, "%ipycodex allowed");
-    shell.shows("  1  the command echo 1 >> made\n");
-    shell.shows("  2  changes of src/*.py\n");
+    shell.shows("  1  changes of src/*.py\n");
     shell.cell(3, "%ipycodex allowed revoke 1");
-    shell.shows("Revoked: echo 1 >> made in ");
+    shell.shows("Revoked: src/*.py in ");
     shell.at(4);
     shell.pty.send_line(".again");
     shell.pty.wait_for("▸ n no");
     shell.pty.send("n");
     shell.at(5);
-    assert_eq!(made(), "1\n1\n");
+    assert!(!there("d.py"));
+}
+
+/// The offline agent runs nothing that it asks for.
+#[test]
+fn a_command_is_allowed_for_good_in_its_directory() {
+    let home = with_settings(r#"{"approvals": "ask", "sandbox": "workspace-write"}"#);
+    let work = home.work().canonicalize().unwrap();
+    let shell = Shell::start(home, &["--agent", "demo"], WIDE);
+    shell.at(1);
+    shell.pty.send_line(".approve it in the sandbox");
+    shell.pty.wait_for("▸ n no");
+    shell.shows(&format!("  a yes, always this in {}\n", work.display()));
+    shell.pty.send("a");
+    shell.at(2);
+    shell.shows("✓ always allowed here: echo hello");
+    shell.pty.send_line(".approve it in the sandbox again");
+    shell.at(3);
+    shell.cell(3, "%ipycodex allowed");
+    shell.shows("  1  the command echo hello\n");
+    let decisions: Vec<String> = {
+        let record = shell.record();
+        let mut rows = record
+            .prepare("SELECT decision FROM ipycodex_decisions")
+            .unwrap();
+        let rows = rows.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    assert_eq!(decisions, ["always in this directory"; 2]);
 }

@@ -48,6 +48,7 @@ fn nothing_is_changed_before_the_yes_and_the_steps_are_one_block() {
             Event::Message(vec!["written.".into()], None),
             Event::Completed([1, 0, 1, 0]),
         ]),
+        Reply::text("turn over"),
     ]);
     let Some(shell) = start(&endpoint, r#"{"run_cells": "auto"}"#) else {
         return;
@@ -82,10 +83,25 @@ fn nothing_is_changed_before_the_yes_and_the_steps_are_one_block() {
         last.contains("Carry out this plan:\\n1. look at rows\\n2. write them"),
         "{last}"
     );
+    // The thread equals the record: another process goes on with it, out of Codex's own plan mode.
+    shell.leave();
+    let Shell { home, pty } = shell;
+    drop(pty);
+    let shell = Shell::start(home, &["--agent", "codex", "-r", "1"], WIDE);
+    shell.at(5);
+    shell.pty.send_line(".and now?");
+    shell.shows("turn over");
+    let requests = endpoint.requests();
     let keys: Vec<_> = requests.iter().map(|it| &it["prompt_cache_key"]).collect();
     assert!(
         keys.iter().all(|key| *key == keys[0]),
         "one thread: {keys:?}"
+    );
+    let last = requests.last().unwrap()["input"].to_string();
+    let modes: Vec<&str> = last.split("<collaboration_mode># ").skip(1).collect();
+    assert_eq!(modes.len(), 2, "{last}");
+    assert!(
+        modes[0].starts_with("Plan Mode") && modes[1].starts_with("Collaboration Mode: Default")
     );
 }
 

@@ -17,8 +17,8 @@ use super::tool_calls::TerminalOutput;
 use super::{failure, permission};
 use crate::rpc::{RpcError, RpcId};
 use crate::{
-    AgentEvent, AgentFailure, AgentQuestion, Decision, FailureKind, LoginMethod, QuestionAnswer,
-    Sandbox, Subject, ThreadMode, TurnId, driver,
+    AgentEvent, AgentFailure, AgentQuestion, Decision, FailureKind, LoginMethod, PlanMode,
+    QuestionAnswer, Sandbox, Subject, ThreadMode, TurnId, driver,
 };
 
 /// The most terminal output that is kept for a call not announced yet, in bytes.
@@ -99,6 +99,7 @@ impl ActiveTurn {
         WritePolicy {
             sandbox: self.request.settings.sandbox,
             cwd: self.request.settings.cwd.clone(),
+            plans: self.request.settings.plan == PlanMode::On,
         }
     }
 

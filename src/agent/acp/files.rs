@@ -33,6 +33,8 @@ const NOT_FOUND: i64 = -32002;
 pub(super) struct WritePolicy {
     pub(super) sandbox: Sandbox,
     pub(super) cwd: PathBuf,
+    /// Plan mode is on: nothing is written, whatever the sandbox allows.
+    pub(super) plans: bool,
 }
 
 fn path(params: &Value) -> Result<PathBuf, RpcError> {
@@ -189,6 +191,11 @@ impl WritePolicy {
     /// The resolved path, if the policy allows writing to it.
     fn target(&self, path: &Path) -> Result<PathBuf, RpcError> {
         let name = path.display();
+        if self.plans {
+            let why = "plan mode is on, in which nothing is changed; give the plan instead";
+            let message = format!("`{name}` was not written: {why}");
+            return Err(RpcError::new(-32603, message));
+        }
         let refused = |why: &str| {
             let message = format!("the user's settings do not allow writing `{name}`: {why}");
             Err(RpcError::new(-32603, message))
@@ -307,6 +314,7 @@ mod tests {
         let allowed = WritePolicy {
             sandbox: Sandbox::WorkspaceWrite,
             cwd: folder.path().to_owned(),
+            plans: false,
         };
         let path = folder.path().join("a");
         let check = |content: &str, expected: &str| {
@@ -330,6 +338,7 @@ mod tests {
         let allowed = WritePolicy {
             sandbox: Sandbox::WorkspaceWrite,
             cwd: folder.path().to_owned(),
+            plans: false,
         };
         let old = Document::empty().text().to_owned();
         let cell = |cell: Value| {
@@ -415,6 +424,7 @@ mod tests {
             let allowed = WritePolicy {
                 sandbox,
                 cwd: folder.path().to_owned(),
+                plans: false,
             };
             let said = text(write(&json!({"path": path, "content": "x"}), &allowed));
             assert!(said.contains(expected), "{said}");

@@ -115,14 +115,22 @@ fn block(block: &Value) -> Option<InputPart> {
     }
 }
 
+/// Changes of files; a file that is moved is two, so that an approval is about both places.
 pub(super) fn changes(told: Vec<FileUpdateChange>) -> Vec<FileChange> {
-    let changes = told.into_iter().map(|told| FileChange {
-        path: told.path,
-        change: match told.kind.name.as_str() {
-            "add" => Change::Added(told.diff),
-            "delete" => Change::Deleted(told.diff),
-            _ => Change::Diff(told.diff),
-        },
+    let changes = told.into_iter().flat_map(|told| {
+        let moved = told.kind.move_path.map(|path| FileChange {
+            path,
+            change: Change::Diff(format!("(moved from {})", told.path)),
+        });
+        let change = FileChange {
+            path: told.path,
+            change: match told.kind.name.as_str() {
+                "add" => Change::Added(told.diff),
+                "delete" => Change::Deleted(told.diff),
+                _ => Change::Diff(told.diff),
+            },
+        };
+        std::iter::once(change).chain(moved)
     });
     changes.collect()
 }
@@ -137,6 +145,18 @@ mod tests {
         let item: ThreadItem =
             from_value(item.clone()).unwrap_or_else(|error| panic!("{item}: {error}"));
         activity(item, over).expect("an activity")
+    }
+
+    #[test]
+    fn a_moved_file_is_changed_in_both_places() {
+        let told = json!([
+            {"path": "/p/a", "kind": {"type": "update", "move_path": "/q/b"}, "diff": "@@"},
+            {"path": "/p/c", "kind": {"type": "update", "move_path": null}, "diff": "@@"},
+        ]);
+        let changes = changes(from_value(told).unwrap());
+        let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(paths, ["/p/a", "/q/b", "/p/c"]);
+        assert_eq!(changes[1].change.text(), "(moved from /p/a)");
     }
 
     #[test]

@@ -61,6 +61,10 @@ impl Client for Codex {
             images: real,
             resumes_threads: real,
             compacts: real,
+            // Measured with 0.169.0: what the user allows under `untrusted` is run again without a sandbox, and without
+            // a question, when the sandbox has stopped it; and a request to run a command without a sandbox that gives
+            // no reason looks like any other.
+            confines_allowed_commands: !real,
             tool_instructions: images::TOOL_INSTRUCTIONS,
             login: self.program.login.clone(),
             ..AgentCapabilities::full(self.program.name)

@@ -16,6 +16,8 @@ pub(super) struct DemoAnswer {
     pub(super) calls: Vec<(String, Value)>,
     /// A command to ask approval for after the calls; never run.
     pub(super) approval: Option<&'static str>,
+    /// The approval has no reason, as one for a command that stays in the sandbox.
+    pub(super) in_sandbox: bool,
     /// A plan is shown and carried out before the answer.
     pub(super) plans: bool,
     pub(super) text: String,
@@ -65,6 +67,7 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer
         thought,
         calls,
         approval: context.request.contains("approve").then_some("echo hello"),
+        in_sandbox: context.request.contains("sandbox"),
         plans: context
             .request
             .split_whitespace()

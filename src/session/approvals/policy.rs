@@ -1,7 +1,7 @@
 //! What the agent's code may do: the user's setting, and what the user has granted for the session.
 
 use super::{ApprovalRequester, SessionGrants};
-use crate::agent::{Decision, QuestionOption, Sandbox, Subject};
+use crate::agent::{AgentCapabilities, Decision, QuestionOption, Sandbox, Subject};
 use crate::config::{Choices, RunCells};
 use crate::ids::ToolCaller;
 use crate::question::QuestionSubject;
@@ -56,13 +56,13 @@ impl ApprovalPolicy<'_> {
     }
 }
 
-/// Returns the subject of a question to which a yes may last: one of the agent in its usual form, where commands are
-/// kept in a sandbox that a yes does not leave. `confines`: the agent runs its commands in one.
+/// Returns the subject of a question to which a yes may last: one of the agent in its usual form, about what stays in
+/// the sandbox after a yes. `able`: the features of the agent.
 pub(crate) fn may_last<'a>(
     about: &'a QuestionSubject,
     asker: &ApprovalRequester,
     choices: &Choices,
-    confines: impl FnOnce() -> bool,
+    able: impl FnOnce() -> AgentCapabilities,
 ) -> Option<&'a Subject> {
     let QuestionSubject::Agent(subject) = about else {
         return None;
@@ -71,10 +71,12 @@ pub(crate) fn may_last<'a>(
     let usual =
         |option: &QuestionOption| option.kind == Decision::AllowOnce && option.name.is_empty();
     let may = match (asker, subject) {
-        (
-            ApprovalRequester::Agent { options, .. },
-            Subject::Command { .. } | Subject::Edit { .. },
-        ) => options.iter().any(usual) && confines(),
+        (ApprovalRequester::Agent { options, .. }, Subject::Command { .. }) => {
+            options.iter().any(usual) && able().confines_allowed_commands
+        }
+        (ApprovalRequester::Agent { options, .. }, Subject::Edit { .. }) => {
+            options.iter().any(usual) && able().sandbox
+        }
         (ApprovalRequester::Tool(ToolCaller::Turn), Subject::Edit { .. }) => true,
         _ => false,
     };
@@ -84,6 +86,58 @@ pub(crate) fn may_last<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_yes_lasts_only_for_what_stays_in_the_sandbox() {
+        let command = QuestionSubject::Agent(Subject::Command {
+            command: "make".into(),
+            cwd: "/".into(),
+            reason: None,
+        });
+        let edit = QuestionSubject::Agent(Subject::Edit {
+            changes: Vec::new(),
+            reason: None,
+        });
+        let cells = QuestionSubject::Cells(Vec::new());
+        let agent = |name: &str| ApprovalRequester::Agent {
+            question: "q".into(),
+            options: vec![QuestionOption {
+                id: "yes".into(),
+                name: name.into(),
+                kind: Decision::AllowOnce,
+            }],
+            reasons: false,
+            reads: false,
+        };
+        let full = AgentCapabilities::full("a");
+        let retries = AgentCapabilities {
+            confines_allowed_commands: false,
+            ..full.clone()
+        };
+        let text = AgentCapabilities::text_only("a");
+        let turn = ApprovalRequester::Tool(ToolCaller::Turn);
+        let code = ApprovalRequester::Tool(ToolCaller::Code);
+        // The requester, its agent; for a command, a change of files, cells.
+        for (asker, able, expected) in [
+            (agent(""), &full, [true, true, false]),
+            (agent(""), &retries, [false, true, false]),
+            (agent(""), &text, [false, false, false]),
+            (agent("Allow"), &full, [false, false, false]),
+            (turn, &full, [false, true, false]),
+            (code, &full, [false, false, false]),
+        ] {
+            for sandbox in [Sandbox::WorkspaceWrite, Sandbox::FullAccess] {
+                let choices = Choices {
+                    sandbox,
+                    ..Choices::default()
+                };
+                let may = [&command, &edit, &cells]
+                    .map(|about| may_last(about, &asker, &choices, || able.clone()).is_some());
+                let confined = sandbox != Sandbox::FullAccess;
+                assert_eq!(may, expected.map(|may| may && confined), "{asker:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_setting_and_the_grants_decide_together() {

@@ -6,8 +6,8 @@ pub(super) const ALLOWED: Magic = Magic {
     name: "allowed",
     arguments: "[revoke N]",
     help: "list or revoke what you allowed for good",
-    more: "At a question, `a` allows one exact command in one directory, or changes of one kind of files in one \
-           folder, from then on and in every session. It is not offered for what may leave the sandbox, nor for \
+    more: "At a question, `a` allows changes of one kind of files in one folder, or one exact command in one \
+           directory, from then on and in every session. It is not offered for what may leave the sandbox, nor for \
            cells in your session.",
     run: Run::With(allowed),
 };

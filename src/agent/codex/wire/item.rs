@@ -86,6 +86,9 @@ lenient! {
     struct PatchChangeKind {
         #[serde(rename = "type")]
         name: String,
+        /// The new path of a file that is moved.
+        #[serde(rename = "move_path")]
+        move_path: Option<String>,
     }
 
     /// Every delta: of a message, a command's output or reasoning.
