@@ -116,8 +116,13 @@ impl KeyboardReader {
                 KeyTarget::Cell(terminal) => {
                     state.cell = Some(terminal);
                     // Keys read together with the cell's Enter are the cell's, like those typed from here on.
-                    let text = lock_queue(&state.key_queue).take_text();
-                    state.ahead.splice(..0, text.into_iter().flatten());
+                    let mut key_queue = lock_queue(&state.key_queue);
+                    // It was read together with the submitted input.
+                    let background = router.background.filter(|it| key_queue.take_control(*it));
+                    let text = key_queue.take_text();
+                    drop(key_queue);
+                    let first = background.into_iter().chain(text.into_iter().flatten());
+                    state.ahead.splice(..0, first);
                 }
                 KeyTarget::Turn => state.turn = true,
                 KeyTarget::Kernel => (state.turn, state.bare) = (true, true),

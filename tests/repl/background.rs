@@ -261,11 +261,14 @@ fn cells_go_there_one_after_the_other() {
     let shell = start();
     cell(&shell, 2, "a = []");
     for number in 3..6 {
-        behind(
-            &shell,
-            number,
-            &format!("wait('{number}'); n{number} = a + [{number}]"),
-        );
+        // Both keys in one read: it goes there as soon as it runs.
+        shell.at(number);
+        let code = format!("wait('{number}'); n{number} = a + [{number}]");
+        await_copy(&shell, || {
+            shell.pty.send(&format!("{code}\r{CTRL_B}"));
+            shell.shows(&format!("In [{number}] {BEHIND}"));
+            shell.at(number + 1);
+        });
     }
     for number in [4, 5, 3] {
         open(&shell, &number.to_string());

@@ -121,6 +121,21 @@ impl KeyQueue {
         true
     }
 
+    /// Takes the first key, when it is the letter with Ctrl that has this byte; returns false when it is not.
+    pub(in crate::terminal) fn take_control(&mut self, byte: u8) -> bool {
+        let is_it = |event: &Event| match event {
+            Event::Key(key) if key.modifiers == KeyModifiers::CONTROL => {
+                matches!(key.code, KeyCode::Char(c @ 'a'..='z') if c as u8 & 0x1f == byte)
+            }
+            _ => false,
+        };
+        let is_first = self.held.iter().next().is_some_and(is_it);
+        if is_first {
+            self.held.drain(..1);
+        }
+        is_first
+    }
+
     pub(in crate::terminal) fn lines(&self) -> TypedLines {
         TypedLines::from_events(&self.held)
     }
