@@ -67,6 +67,8 @@ pub(super) struct BranchEnd {
     /// Its interpreter is gone, and its names with it.
     pub(super) died: bool,
     pub(super) rows: Vec<MergeRow>,
+    /// Its directory.
+    pub(super) cwd: Option<String>,
 }
 
 impl Branches {

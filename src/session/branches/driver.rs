@@ -12,6 +12,7 @@ use crate::cell::{CellProgress, CellResult};
 use crate::effect::{Effect, Event, To, emit};
 use crate::events::{BeginEvent, CellEvent, Notice, TextEvent};
 use crate::ids::JobId;
+use crate::jobs;
 use crate::run::RunSender;
 use crate::runtime::{
     BackgroundRequest, Ending, HostReply, InputReply, OutputStream, RuntimeEvent, RuntimeReply,
@@ -41,6 +42,18 @@ pub(crate) fn begin(step: &mut Step<'_>) {
         BranchQuestion::HandOff(job),
         request,
     );
+}
+
+/// What follows the end of a cell in the background.
+enum AfterEnd {
+    /// Its state is at the prompt.
+    AtPrompt,
+    /// Its names can be brought over.
+    Merge,
+    /// The reason why nobody knows which names it has changed.
+    NotCompared(String),
+    /// Its names are gone.
+    Died,
 }
 
 pub(crate) fn on_event(step: &mut Step<'_>, branch: u32, event: BranchEvent) {
@@ -156,11 +169,12 @@ fn on_cell_ended(step: &mut Step<'_>, number: u32, result: &CellResult) {
         took: result.took.max(took),
         died,
         rows: Vec::new(),
+        cwd: result.cwd.clone(),
     };
     cell.run.hide();
     cell.phase = BranchPhase::Comparing(end);
     if died {
-        return tell_end(step, number, "");
+        return tell_end(step, number, &AfterEnd::Died);
     }
     let request = BackgroundRequest::Base {
         branch: number,
@@ -200,59 +214,38 @@ fn on_digest(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     let Some(cell) = step.state.branches.get(number) else {
         return;
     };
-    let line = cell.line;
     if let BranchPhase::Comparing(end) = &mut cell.phase {
         end.rows = told.rows;
     }
     if newest && cell.uses == uses {
         let request = RuntimeRequest::TakeBack(cell.branch.clone());
-        return ask(
-            step,
-            RuntimeRole::User,
-            number,
-            BranchQuestion::TakeBack,
-            request,
-        );
+        let question = BranchQuestion::TakeBack;
+        return ask(step, RuntimeRole::User, number, question, request);
     }
-    tell_end(
-        step,
-        number,
-        &format!("; `%ipycodex merge {line}` brings them here"),
-    );
+    tell_end(step, number, &AfterEnd::Merge);
 }
 
 fn on_not_compared(step: &mut Step<'_>, number: u32, why: &str) {
-    tell_end(
-        step,
-        number,
-        &format!(" (not compared with what is here: {why})"),
-    );
+    tell_end(step, number, &AfterEnd::NotCompared(why.to_owned()));
 }
 
 fn on_taken_back(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     if !matches!(reply, RuntimeReply::Done) {
-        let line = step.state.branches.get(number).map_or(0, |cell| cell.line);
-        return tell_end(
-            step,
-            number,
-            &format!("; `%ipycodex merge {line}` brings them here"),
-        );
+        return tell_end(step, number, &AfterEnd::Merge);
     }
     let returned = RuntimeRequest::Background(BackgroundRequest::Return);
-    ask(
-        step,
-        RuntimeRole::User,
-        number,
-        BranchQuestion::Nothing,
-        returned,
-    );
+    let question = BranchQuestion::Nothing;
+    ask(step, RuntimeRole::User, number, question, returned);
     step.push(Effect::InterpreterMoved);
-    tell_end(step, number, "; its state is at the prompt");
-    drop_branch(step, number);
+    let end = step.state.branches.get(number).and_then(|cell| cell.end());
+    if let Some(cwd) = end.and_then(|end| end.cwd.clone()) {
+        jobs::change_directory(step, RuntimeRole::User, cwd.into());
+    }
+    tell_end(step, number, &AfterEnd::AtPrompt);
 }
 
-/// Says that a cell has ended, and what follows; those who wait go on.
-fn tell_end(step: &mut Step<'_>, number: u32, rest: &str) {
+/// Says that a cell has ended, and what follows; those who wait go on. A branch that holds nothing for the prompt ends.
+fn tell_end(step: &mut Step<'_>, number: u32, after: &AfterEnd) {
     let Some(cell) = step.state.branches.get(number) else {
         return;
     };
@@ -262,25 +255,30 @@ fn tell_end(step: &mut Step<'_>, number: u32, rest: &str) {
     cell.phase = BranchPhase::Ended(end.clone());
     let (line, waiting) = (cell.line, cell.waiting.take());
     let took = age_in_words(end.took);
-    let names = match end.died || !end.rows.is_empty() || rest.starts_with(" (") {
-        true if end.rows.is_empty() => String::new(),
-        _ => format!(": {}", changes_in_words(&end.rows)),
+    let names = changes_in_words(&end.rows);
+    let rest = match after {
+        AfterEnd::AtPrompt => format!(": {names}; its state is at the prompt"),
+        AfterEnd::Merge if end.rows.is_empty() => format!(": {names}"),
+        AfterEnd::Merge => format!(": {names}; `%ipycodex merge {line}` brings them here"),
+        AfterEnd::NotCompared(why) => format!(" (its names were not compared: {why})"),
+        AfterEnd::Died => String::new(),
     };
-    let rest = match end.rows.is_empty() && rest.contains("merge") {
-        true => "",
-        false => rest,
-    };
-    let text = format!("In [{line}] {} after {took}{names}{rest}", end.what);
-    let notice = match end.died {
-        true => Notice::warning(text),
-        false => Notice::note(text),
+    let text = format!("In [{line}] {} after {took}{rest}", end.what);
+    let notice = match after {
+        AfterEnd::Died => Notice::warning(text),
+        _ => Notice::note(text),
     };
     let waits = waiting.filter(|job| step.state.scheduler.is_current(*job));
     match waits {
         None => step.send_to_background(notice),
         Some(job) => step.finish_wait(job, emit(notice)),
     }
-    if end.died {
+    let holds_names = match after {
+        AfterEnd::AtPrompt | AfterEnd::Died => false,
+        AfterEnd::Merge => !end.rows.is_empty(),
+        AfterEnd::NotCompared(_) => true,
+    };
+    if !holds_names {
         drop_branch(step, number);
     }
 }
