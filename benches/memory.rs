@@ -5,6 +5,8 @@
 //! which is one process.
 
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use crate::support::await_true;
 use crate::support::home::Home;
@@ -18,6 +20,9 @@ const RUNS: usize = 3;
 const IDLE: f64 = 12.0;
 
 const SIZE: (u16, u16) = (100, 40);
+
+/// By then free memory has been given back.
+const GIVEN_BACK: Duration = Duration::from_secs(3);
 
 /// Cells of a long session.
 const CELLS: usize = 2_000;
@@ -46,8 +51,11 @@ pub fn rows() -> Vec<Row> {
     });
     let printed = guarded(|| {
         let mut shell = shell();
+        let before = shell.own();
         shell.cell("for _ in range(10_000_000): print('x' * 99)");
-        vec![shell.own()]
+        let after = shell.own();
+        sleep(GIVEN_BACK);
+        vec![after, shell.own(), before]
     });
     let steps = guarded(|| {
         let mut shell = shell();
@@ -108,6 +116,12 @@ pub fn rows() -> Vec<Row> {
             Target::AtMost(4.0 * IDLE),
         ),
         row(
+            "the same, 3 s later",
+            at(&printed, 1),
+            Some(("before the cell", at(&printed, 2))),
+            Target::TimesPeerAtMost(1.2),
+        ),
+        row(
             "1 GB of data: all of them",
             at(&steps, 0),
             None,
@@ -145,7 +159,7 @@ struct Shell(Pty, usize);
 
 impl Shell {
     fn cell(&mut self, code: &str) {
-        self.0.patience = std::time::Duration::from_secs(600);
+        self.0.patience = Duration::from_secs(600);
         self.0.at_line(&format!("In [{}]:", self.1));
         self.0.send_line(code);
         self.1 += 1;

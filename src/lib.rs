@@ -212,6 +212,7 @@
 //! | a second `colours` | nothing: it loads the colours of code in answers | their being loaded |
 //! | `completion` | nothing: one look-up of Tab that the interpreter is not asked for | its answer |
 //! | `startup` | the runs before the first input, while one can type | its end, or the next input, which takes it |
+//! | `memory` | nothing: a second after a cell that used much, it gives free memory back to the system | that |
 //! | `timeout` | nothing: it waits for the end of a cell that may take so long | the cell |
 //! | `signals`, `parent` of a kernel | signals; a look at whether who started it is there | the end of the process |
 //! | `piped text` | standard input, a little ahead of what runs | the end of the text, or of the process |

@@ -21,6 +21,7 @@ pub mod escapes;
 mod every_key;
 mod exit;
 mod external;
+mod first_paint;
 mod greeting;
 mod highlighting;
 mod host_calls;

@@ -32,6 +32,7 @@ use clap::{Command, CommandFactory, FromArgMatches};
 
 use crate::config::Paths;
 use crate::environment::Environment;
+use crate::process::share_heap;
 use crate::runtime::connect::keep_gateway;
 use crate::screen::{ColorChoice, Screen};
 use crate::text::report::{Report, ReportKind};
@@ -42,6 +43,7 @@ use args::{Arguments, Subcommands};
 /// Runs the program and prints its report, if it fails; returns the exit code.
 pub fn main() -> i32 {
     let began = Instant::now();
+    share_heap();
     let environment = Environment::capture();
     crash::report_panics(&environment);
     if let Some(wanted) = environment.variable(VARIABLE)

@@ -8,7 +8,8 @@
 //!
 //! `job.rs` stops our own job at Ctrl-Z. `signals.rs` installs a handler for a while: for the keys of a lent terminal,
 //! and for window size changes while the terminal answers a query (`deferred_resizes.rs`). `fatal_signals.rs` runs an
-//! action before a fault ends us. `io_hints.rs` has nothing to do with children: it is here because `unsafe` is.
+//! action before a fault ends us. `io_hints.rs` and `heap.rs` have nothing to do with children: they are here because
+//! `unsafe` is.
 //!
 //! Absent on purpose: what is sent over the pipes. `unsafe` is in this folder and nowhere else.
 
@@ -17,6 +18,7 @@ mod fatal_signals;
 pub mod files;
 mod foreground;
 mod guard;
+mod heap;
 mod io_hints;
 mod job;
 mod procfs;
@@ -33,6 +35,7 @@ mod timed_output;
 pub use deferred_resizes::{DeferredResizes, deliver_resize, resize_is_deferred};
 pub use fatal_signals::run_on_fatal_signal;
 pub use foreground::run_in_foreground;
+pub use heap::{give_back_memory, share_heap};
 pub use io_hints::{begin_writing, large_buffer};
 pub use job::stop_our_job;
 pub use procfs::{reads_input, session_commands};

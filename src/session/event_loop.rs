@@ -13,6 +13,7 @@ use crate::config::RewindFiles;
 use crate::effect::Event;
 use crate::events::{Notice, report_notice};
 use crate::handle::{Command, SessionHandle, Shared};
+use crate::process::give_back_memory;
 use crate::query::answer;
 use crate::resume::began;
 use crate::run::{Run, RunSender, stream};
@@ -80,8 +81,13 @@ async fn work(
     let keeps_files = session.state.choices.rewind_files != RewindFiles::Off;
     let directory = session.state.cwd.clone();
     session.io.keep_files(keeps_files, &directory);
+    let mut worked = false;
     loop {
         session.drain();
+        let works = session.state.scheduler.active().is_some();
+        if std::mem::replace(&mut worked, works) && !works {
+            give_back_memory();
+        }
         let out = session.state.scheduler.out().cloned();
         let keeps_up =
             out.as_ref().is_none_or(RunSender::is_ready) && session.state.background.is_ready();

@@ -279,6 +279,7 @@ impl Editor {
             editor_wait::has_event().map_err(unreadable)?;
             self.paint_capture.forget();
             self.external.line_mode();
+            self.paint_capture.show_label(&label.render_prompt_left());
             let signal = self
                 .line
                 .read_line(&self.look.windowed_prompt(&label, &self.paint_capture));

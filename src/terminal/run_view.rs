@@ -165,7 +165,7 @@ impl RunView {
     /// Sends the background query without waiting: the editor filters the reply out of its keys.
     pub(super) fn ask_background_by_the_way(&mut self) -> Result<(), Report> {
         if self.asks_background && self.screen.colour() && self.screen.is_rich() {
-            self.screen.write_trusted(query::BACKGROUND_QUERY)?;
+            self.screen.write_sequence(query::BACKGROUND_QUERY)?;
             self.screen.flush()?;
             self.background_reply.wait();
         }
@@ -181,11 +181,11 @@ impl RunView {
         }
         match self.background_reply.stop() {
             ReplyStatus::Heard => return Ok(Vec::new()),
-            ReplyStatus::No => self.screen.write_trusted(query::BACKGROUND_QUERY)?,
+            ReplyStatus::No => self.screen.write_sequence(query::BACKGROUND_QUERY)?,
             // A late reply comes before the next one, or never.
             ReplyStatus::Waiting => {}
         }
-        self.screen.write_trusted(query::DEVICE_QUERY)?;
+        self.screen.write_sequence(query::DEVICE_QUERY)?;
         self.screen.flush()?;
         let heard = query::read_replies();
         if let Some(background) = heard.background {

@@ -237,14 +237,16 @@ impl Pty {
         });
     }
 
-    /// Waits until the row of the cursor shows this and nothing else, see [`cursor_line`].
+    /// Waits until the row of the cursor shows this and nothing else, see [`cursor_line`]; the cursor is not at the
+    /// start of it, as it is while the program asks for its place.
     ///
     /// # Panics
     /// As [`Pty::wait_for`].
     #[track_caller]
     pub fn at_line(&self, line: &str) {
         self.wait_until(&format!("{line:?} at the cursor"), |screen| {
-            cursor_line(screen).trim_end() == line.trim_end()
+            let drawn = line.is_empty() || screen.cursor_position().1 > 0;
+            drawn && cursor_line(screen).trim_end() == line.trim_end()
         });
     }
 
@@ -326,6 +328,12 @@ impl Pty {
     /// screen stays as it is, and the cursor is said to be at the beginning of its last row.
     pub fn stop_drawing(&self) {
         self.terminal().undrawn = true;
+    }
+
+    /// Keeps back what the terminal says by itself until `act` has ended.
+    pub fn unanswered<T>(&self, act: impl FnOnce() -> T) -> T {
+        let _held = self.writer.lock();
+        act()
     }
 
     /// What the screen shows, without blank lines at its end.

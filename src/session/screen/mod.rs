@@ -66,13 +66,18 @@ struct Sinks {
     passing: bool,
     /// The terminal's own title is saved on its stack.
     titled: bool,
+    /// What was shown last ended a line.
+    at_line_start: bool,
 }
 
 impl Sinks {
     /// Writes to standard output, over a transient line.
     fn write(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
-        if !bytes.is_empty() && std::mem::take(&mut self.passing) {
-            self.out.write(ERASE)?;
+        if let Some(last) = bytes.last() {
+            self.at_line_start = *last == b'\n';
+            if std::mem::take(&mut self.passing) {
+                self.out.write(ERASE)?;
+            }
         }
         self.out.write(bytes)
     }
@@ -138,6 +143,7 @@ impl Screen {
                 scratch: Vec::new(),
                 passing: false,
                 titled: false,
+                at_line_start: false,
             })),
             facts: Arc::new(TerminalTraits {
                 colour: wants_colour(environment, colour, environment.stdout_is_terminal),
@@ -163,6 +169,19 @@ impl Screen {
     /// [`ScreenError`].
     pub fn write_trusted(&self, bytes: &[u8]) -> Result<(), ScreenError> {
         self.sinks().write(bytes)
+    }
+
+    /// Writes a sequence that shows nothing and leaves the cursor where it is, such as a query.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn write_sequence(&self, bytes: &[u8]) -> Result<(), ScreenError> {
+        self.sinks().out.write(bytes)
+    }
+
+    /// Returns true when the cursor is in the first column for certain: what was shown last ended a line.
+    pub fn is_at_line_start(&self) -> bool {
+        self.sinks().at_line_start
     }
 
     /// Writes untrusted text: printable characters, newlines and tabs pass, nothing else.

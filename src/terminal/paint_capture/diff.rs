@@ -83,6 +83,27 @@ fn uncovered(old: &Frame, new: &Frame) -> Vec<u16> {
     left
 }
 
+/// The part of a line that is on the screen already: its length in bytes, the position and the looks behind it.
+#[derive(Clone)]
+struct Shared {
+    from: usize,
+    place: Walk,
+    looks: Looks,
+    /// The line on the screen ends with this part.
+    appends: bool,
+}
+
+impl Shared {
+    fn nothing(row: u16, columns: u16) -> Self {
+        Shared {
+            from: 0,
+            place: Walk::begin(row, columns),
+            looks: Looks::default(),
+            appends: false,
+        }
+    }
+}
+
 struct Writer {
     out: String,
     columns: u16,
@@ -97,14 +118,18 @@ impl Writer {
     /// Writes a line in place of `old`; the terminal saves the position behind `cursor` bytes of it.
     fn line(&mut self, old: Option<&PaintedLine>, new: &PaintedLine, cursor: Option<usize>) {
         let shared = old.and_then(|old| self.shared(old, new));
-        let (from, place, looks) =
-            shared.unwrap_or_else(|| (0, Walk::begin(new.row, self.columns), Looks::default()));
+        let appends = shared.as_ref().is_some_and(|shared| shared.appends);
+        let Shared {
+            from, place, looks, ..
+        } = shared.unwrap_or_else(|| Shared::nothing(new.row, self.columns));
         for row in (place.row + 1..new.end()).rev() {
             self.go(row, 0);
             self.out.push_str("\x1b[K");
         }
         self.go(place.row, place.column);
-        self.out.push_str("\x1b[K");
+        if !appends {
+            self.out.push_str("\x1b[K");
+        }
         self.out.push_str(&looks.0);
         match cursor {
             None => self.out.push_str(&new.text[from..]),
@@ -117,34 +142,41 @@ impl Writer {
         self.out.push_str("\x1b[0m");
     }
 
-    /// Returns the part of the line that is on the screen already: its length in bytes, the position and the looks
-    /// behind it. `None` where that position is not certain.
-    fn shared(&self, old: &PaintedLine, new: &PaintedLine) -> Option<(usize, Walk, Looks)> {
+    /// Returns the part of the line that is on the screen already; `None` where the position behind it is not
+    /// certain.
+    fn shared(&self, old: &PaintedLine, new: &PaintedLine) -> Option<Shared> {
         if !old.certain || !new.certain || old.rows > new.rows {
             return None;
         }
-        let mut walk = Walk::begin(new.row, self.columns);
-        let mut looks = Looks::default();
+        let mut shared = Shared::nothing(new.row, self.columns);
         let mut last = None;
         let mut known = Tokens::new(&old.text);
         for (from, token) in Tokens::new(&new.text) {
-            if !walk.is_full() {
-                last = Some((from, walk, looks.clone()));
+            shared.from = from;
+            if !shared.place.is_full() {
+                last = Some(shared.clone());
             }
-            if known.next().is_none_or(|(_, known)| known != token) {
-                return last;
+            let before = known.next().map(|(_, token)| token);
+            if before != Some(token) {
+                let is_text = |token: Token<'_>| matches!(token, Token::Text(_));
+                let goes_on = before.is_some_and(is_text) || known.any(|(_, it)| is_text(it));
+                return last.map(|shared| Shared {
+                    appends: !goes_on,
+                    ..shared
+                });
             }
             match token {
-                Token::Style(sequence) => looks.take(sequence),
-                Token::Text(c) => walk.go(certain_columns(c)?),
+                Token::Style(sequence) => shared.looks.take(sequence),
+                Token::Text(c) => shared.place.go(certain_columns(c)?),
                 _ => {}
             }
         }
         // The rest of the old line is erased.
-        if walk.is_full() {
+        if shared.place.is_full() {
             last
         } else {
-            Some((new.text.len(), walk, looks))
+            shared.from = new.text.len();
+            Some(shared)
         }
     }
 }

@@ -9,6 +9,8 @@
 //! Invariants: standard error is restored before a wait, a query of the terminal, or any write that is no paint. A
 //! paint is written whole after anything that is no paint, when it cannot be parsed, for another terminal size, and
 //! as the first of each read.
+//!
+//! Before that first paint the editor asks the terminal where the cursor is, and waits: the label is shown before.
 
 mod diff;
 mod frame;
@@ -20,16 +22,22 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use nu_ansi_term::{Color, Style};
 use reedline::{EditMode, PromptEditMode, ReedlineEvent, ReedlineRawEvent};
 use rustix::fs::{MemfdFlags, SeekFrom};
 
 use crate::screen::Screen;
+use crate::text::columns;
 use diff::diff;
 use frame::Frame;
 
 /// The byte that a [`window`](super::window) puts in place of each hidden byte.
 const HIDDEN: u8 = 0;
+
+/// How long the editor waits for the terminal to tell where the cursor is; then it goes on in the next row.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The paints of one editor; clones share them. By default they go to the terminal unchanged.
 #[derive(Clone, Default)]
@@ -46,6 +54,10 @@ struct CaptureState {
     due: Option<bool>,
     /// The row above the input is an open line, to be replaced by the next one.
     open: bool,
+    /// When the label was shown before its first paint, which has not come yet.
+    labelled: Option<Instant>,
+    /// The terminal does not tell where the cursor is: a label shown before would stay.
+    unanswered: bool,
 }
 
 /// Redirects the painter's output.
@@ -76,6 +88,28 @@ impl PaintCapture {
         let mut state = self.state();
         state.show();
         state.coming = true;
+    }
+
+    /// Shows the label, with the cursor at its start: the editor finds the cursor there, and paints in its place.
+    /// Only in a row that is empty for certain, and in one row.
+    pub(super) fn show_label(&self, label: &str) {
+        let mut state = self.state();
+        let Some(catch) = state.catch.as_ref().filter(|_| !state.unanswered) else {
+            return;
+        };
+        let screen = &catch.screen;
+        let fits = columns(label) < usize::from(screen.size().columns);
+        if !fits || !screen.is_rich() || !screen.is_at_line_start() {
+            return;
+        }
+        let shown = match screen.colour() {
+            true => Style::new().fg(Color::Green).paint(label).to_string(),
+            false => label.to_owned(),
+        };
+        // reedline finds errors of the terminal by itself.
+        let _ = screen.write_trusted(format!("{shown}\r").as_bytes());
+        let _ = screen.flush();
+        state.labelled = Some(Instant::now());
     }
 
     /// Starts the capture: from now on the painter writes only the announced paint.
@@ -157,6 +191,8 @@ impl CaptureState {
             return;
         }
         painted.retain(|byte| *byte != HIDDEN);
+        let labelled = self.labelled.take();
+        self.unanswered |= labelled.is_some_and(|then| then.elapsed() >= PATIENCE);
         let bytes = self.filter.pass(&painted, catch.size());
         // reedline finds errors of the terminal by itself.
         let _ = catch.screen.write_trusted(&bytes);

@@ -1,0 +1,110 @@
+//! The memory of the allocator: one heap for all threads, and what is free in it given back to the system.
+//!
+//! glibc makes a heap for each thread, and what is free at the end of one stays ours: a gigabyte that a cell printed
+//! left 20 MiB there. Of the first heap all free pages can be given back. Other C libraries do as they do.
+//!
+//! Here for the same reason as `io_hints.rs`: `unsafe` is in this folder.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Free bytes that are worth giving back.
+const WORTH: usize = 4 << 20;
+
+/// How long memory stays: what has just been freed is often needed again.
+const REST: Duration = Duration::from_secs(1);
+
+/// Makes all threads that start from now on use the first heap.
+#[allow(unsafe_code)]
+pub fn share_heap() {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: a number for the allocator, which takes or refuses it.
+        let set = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+        let _ = set;
+    }
+}
+
+/// Gives free memory back a second from now, on a thread of its own, where we have grown by enough of it since the
+/// last time.
+pub fn give_back_memory() {
+    static WAITS: AtomicBool = AtomicBool::new(false);
+    static LEFT: AtomicUsize = AtomicUsize::new(0);
+    // What was given back counts as free as well, but not as resident.
+    let grown = resident_bytes().saturating_sub(LEFT.load(Ordering::SeqCst));
+    if grown < WORTH || free_bytes() < WORTH || WAITS.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    // Without a thread the memory stays ours until the next time.
+    let started = std::thread::Builder::new()
+        .name("memory".to_owned())
+        .spawn(|| {
+            std::thread::sleep(REST);
+            WAITS.store(false, Ordering::SeqCst);
+            trim();
+            LEFT.store(resident_bytes(), Ordering::SeqCst);
+        });
+    if started.is_err() {
+        WAITS.store(false, Ordering::SeqCst);
+    }
+}
+
+/// 0 where it cannot be read.
+fn resident_bytes() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages.unwrap_or(0) * rustix::param::page_size()
+}
+
+#[allow(unsafe_code)]
+fn free_bytes() -> usize {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: counts, and changes nothing.
+        unsafe { libc::mallinfo2() }.fordblks
+    }
+    #[cfg(not(target_env = "gnu"))]
+    {
+        0
+    }
+}
+
+#[allow(unsafe_code)]
+fn trim() {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: only free memory is given back.
+        let given = unsafe { libc::malloc_trim(0) };
+        let _ = given;
+    }
+}
+
+#[cfg(all(test, target_env = "gnu"))]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn free_memory_of_any_thread_is_given_back() {
+        let fill = || {
+            let many: Vec<Vec<u8>> = (0..30_000).map(|n| vec![n as u8; 1_000]).collect();
+            // What stays in the middle must not keep the rest.
+            let kept: Vec<Vec<u8>> = many.into_iter().step_by(1_000).collect();
+            kept
+        };
+        share_heap();
+        let before = resident_bytes();
+        let kept = thread::spawn(fill).join().unwrap();
+        give_back_memory();
+        let began = std::time::Instant::now();
+        while resident_bytes() > before + (10 << 20) {
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "{}",
+                resident_bytes()
+            );
+            thread::yield_now();
+        }
+        assert_eq!(kept.len(), 30);
+    }
+}
