@@ -77,7 +77,8 @@ pub enum Subject {
         /// The directory the command runs in.
         cwd: String,
         /// The agent's reason. A command with a reason may run outside the sandbox: agents request that by giving
-        /// one, and do not announce it otherwise.
+        /// one, and do not announce it otherwise. One without may do so, too, unless
+        /// [`AgentCapabilities::confines_allowed_commands`](super::AgentCapabilities) is set.
         reason: Option<String>,
     },
     /// Approval of input for a running program. Answer: one of the options.

@@ -59,9 +59,10 @@ def markdown():
     with kernel() as (k, _):
         told = k.run("%agent env ACP_OUTPUT=markdown\nthink plan hello there picture **end**")
         assert told.reply["status"] == "ok" and told.text() == "ACP_OUTPUT set to: markdown\n", told.messages
-        first, picture, last = told.shown()
+        first, plan, text, picture, last = told.shown()
         assert first["text/markdown"].startswith("<details><summary>💭 reasoning"), first
-        assert "- [x] look" in first["text/markdown"] and "hello there" in first["text/markdown"], first
+        assert plan["text/markdown"] == "- [x] look\n- [ ] tell", plan
+        assert "hello there" in text["text/markdown"], text
         assert "image/png" in picture and "**end**" in last["text/markdown"], (picture, last)
         assert told.of("update_display_data")
         told = k.run("permission done")
