@@ -197,7 +197,9 @@ const PATHS: [GrowingPath; 24] = [
         [100_000, 1_000_000, 10_000_000],
         |rows| {
             let python = peers::schemas().ok_or("there is no pandas")?;
-            let mut ours = Ours::start(&Home::new(), &python, true)?;
+            // It runs from files in there.
+            let home = Home::new();
+            let mut ours = Ours::start(&home, &python, true)?;
             ours.run(&format!(
                 "import numpy, pandas; n = numpy.arange({rows}); frame = pandas.DataFrame({{'n': n, 'half': n / 2}})"
             ))?;

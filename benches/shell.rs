@@ -10,6 +10,9 @@ use crate::table::{Row, Target, in_turn};
 
 const RUNS: usize = 21;
 
+/// What a terminal varies by.
+const AS_QUICK: f64 = 1.1;
+
 pub fn rows() -> Vec<Row> {
     let shells = [("/bin/bash", "bash"), ("/bin/zsh", "zsh")];
     let mut rows: Vec<Row> = shells.map(of_shell).into();
@@ -30,7 +33,33 @@ pub fn rows() -> Vec<Row> {
         peer: Some(("a prompt", peer)),
         target: Target::None,
     });
+    rows.push(of_file_history());
     rows
+}
+
+/// A cell that changes no file, with the history of files and without.
+fn of_file_history() -> Row {
+    let set = |setting: &'static str| {
+        Lazy::new(move || {
+            let home = Home::new();
+            home.write_config("config.json", format!(r#"{{"rewind_files": "{setting}"}}"#));
+            Ok(Typed::ours_in(home, "", "pass"))
+        })
+    };
+    let (mut ask, mut off) = (set("ask"), set("off"));
+    let [ours, peer] = in_turn(
+        5 * RUNS,
+        [&mut || ask.get()?.enter("1 + 1", 1), &mut || {
+            off.get()?.enter("1 + 1", 1)
+        }],
+    );
+    Row {
+        what: "1 + 1 with the history of files, Enter to prompt".into(),
+        unit: "ms",
+        ours,
+        peer: Some(("rewind_files off", peer)),
+        target: Target::TimesPeerAtMost(AS_QUICK),
+    }
 }
 
 fn of_shell((path, name): (&'static str, &'static str)) -> Row {
@@ -63,7 +92,10 @@ struct Typed {
 impl Typed {
     /// Ours, in the mode of this shell where one is given; `first` has been run.
     fn ours(shell: &str, first: &str) -> Typed {
-        let mut home = Home::new();
+        Typed::ours_in(Home::new(), shell, first)
+    }
+
+    fn ours_in(mut home: Home, shell: &str, first: &str) -> Typed {
         home.set("SHELL", shell);
         let pty = Pty::spawn(&home, &["--no-ipython", "--agent", "demo"], (80, 500));
         pty.wait_for("In [1]:");
