@@ -2,12 +2,15 @@
 //!
 //! In: cells and paragraphs, which may hold untrusted text (a path, a name). Out: styled lines for a width, plain
 //! text, or markdown. Invariants: sections with the same number of columns share their widths; a last column without
-//! room is set below the others; in paragraphs only code is marked. Absent on purpose: the content of pages.
+//! room is set below the others; in paragraphs only code and emphasis are marked. Absent on purpose: the content of
+//! pages.
 
 use nu_ansi_term::Style;
+use termimad::crossterm::style::Attribute;
+use termimad::{CompoundStyle, FmtText, MadSkin};
 
 use crate::text::escape::visible;
-use crate::text::{Break, Line, columns, rows, rows_of_runs};
+use crate::text::{Break, Line, columns, rows};
 
 const GAP: usize = 2;
 
@@ -56,17 +59,15 @@ impl Section {
 impl Page {
     /// Renders the page for a screen of this width, as text that is safe to write; each line is ended.
     pub fn ansi(&self, width: usize, colour: bool) -> String {
+        let skin = skin(colour);
         let told = |line: Line| line.to_ansi(colour) + "\n";
         self.made(width, told, |paragraph, indent| {
             let room = width.saturating_sub(indent).max(LEAST);
-            let paragraph = visible(paragraph);
-            let rows = rows_of_runs(&with_code(&paragraph), room, Break::Words).into_iter();
-            let lines = rows.map(|row| {
-                let begin = Line::plain_text(&" ".repeat(indent));
-                row.into_iter()
-                    .fold(begin, |line, (style, text)| line.and(style, text))
-            });
-            lines.map(told).collect()
+            let text = FmtText::from(&skin, paragraph, Some(room)).to_string();
+            let lines = text.lines();
+            lines
+                .map(|line| " ".repeat(indent) + line.trim_end() + "\n")
+                .collect()
         })
     }
 
@@ -154,16 +155,15 @@ impl Page {
     }
 }
 
-/// Splits a paragraph into text and, in bold, code, without its backticks.
-fn with_code(paragraph: &str) -> Vec<(Style, &str)> {
-    let pieces = paragraph.split('`').enumerate();
-    pieces
-        .map(|(at, piece)| match at % 2 {
-            0 => (Style::new(), piece),
-            _ => (Style::new().bold(), piece),
-        })
-        .filter(|(_, piece)| !piece.is_empty())
-        .collect()
+/// The look of paragraphs: code in bold, on the terminal's own background.
+fn skin(colour: bool) -> MadSkin {
+    let mut skin = MadSkin::no_style();
+    if colour {
+        skin.inline_code = CompoundStyle::with_attr(Attribute::Bold);
+        skin.bold = CompoundStyle::with_attr(Attribute::Bold);
+        skin.italic = CompoundStyle::with_attr(Attribute::Italic);
+    }
+    skin
 }
 
 /// Lays out a row in the common columns, with its last cell below the others where it has no room.
