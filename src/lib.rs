@@ -210,6 +210,7 @@
 //! | the session's blocking pool | nothing: one read or write of a file (a skill, a long output) each | that file |
 //! | `colours` | the states between lines of the text being typed; it paints them | the end of the process |
 //! | a second `colours` | nothing: it loads the colours of code in answers | their being loaded |
+//! | `label` | nothing: it shows a prompt that the editor does not paint within 10 ms | that, or the paint |
 //! | `completion` | nothing: one look-up of Tab that the interpreter is not asked for | its answer |
 //! | `startup` | the runs before the first input, while one can type | its end, or the next input, which takes it |
 //! | `memory` | nothing: a second after a cell that used much, it gives free memory back to the system | that |

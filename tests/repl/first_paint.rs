@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::shell::{Shell, with_settings};
 use crate::support::home::Home;
-use crate::support::pty::{Pty, SIZE};
+use crate::support::pty::{Pty, SIZE, cursor_line};
 
 /// Asks where the cursor is.
 const QUERY: &[u8] = b"\x1b[6n";
@@ -30,6 +30,13 @@ fn rows(shell: &Shell) -> (Vec<String>, u16) {
     (rows.collect(), written.cursor.1)
 }
 
+/// Waits for this label in the cursor's row, with the cursor at its start.
+fn labelled(shell: &Shell, label: &str) {
+    shell.pty.wait_until(label, |screen| {
+        screen.cursor_position().1 == 0 && cursor_line(screen).trim_end() == label
+    });
+}
+
 #[test]
 fn the_prompt_is_drawn_before_the_terminal_answers() {
     let shell = waiting(Home::new(), "", "", SIZE);
@@ -37,12 +44,7 @@ fn the_prompt_is_drawn_before_the_terminal_answers() {
     shell.pty.unanswered(|| {
         go(&shell);
         shell.pty.wait_raw(QUERY, 0);
-        let (rows, column) = rows(&shell);
-        assert_eq!(
-            (rows.last().map(String::as_str), column),
-            (Some(label), 0),
-            "{rows:?}"
-        );
+        labelled(&shell, label);
     });
     shell.at(1);
     let (rows, column) = rows(&shell);
@@ -67,9 +69,7 @@ fn so_is_every_later_prompt_below_what_a_cell_left() {
         shell.pty.unanswered(|| {
             std::fs::write(&file, "").unwrap();
             shell.pty.wait_raw(QUERY, from);
-            let label = format!("In [{}]:", number + 1);
-            let (rows, column) = rows(&shell);
-            assert_eq!((rows.last(), column), (Some(&label), 0), "{rows:?}");
+            labelled(&shell, &format!("In [{}]:", number + 1));
         });
         shell.at(number + 1);
     }

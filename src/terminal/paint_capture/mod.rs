@@ -10,7 +10,8 @@
 //! paint is written whole after anything that is no paint, when it cannot be parsed, for another terminal size, and
 //! as the first of each read.
 //!
-//! Before that first paint the editor asks the terminal where the cursor is, and waits: the label is shown before.
+//! Before that first paint the editor asks the terminal where the cursor is, and waits. Where the
+//! line is slow, the label is shown before.
 
 mod diff;
 mod frame;
@@ -39,6 +40,9 @@ const HIDDEN: u8 = 0;
 /// How long the editor waits for the terminal to tell where the cursor is; then it goes on in the next row.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// A terminal that is near has answered by then.
+const SOON: Duration = Duration::from_millis(10);
+
 /// The paints of one editor; clones share them. By default they go to the terminal unchanged.
 #[derive(Clone, Default)]
 pub(super) struct PaintCapture(Arc<Mutex<CaptureState>>);
@@ -54,6 +58,9 @@ struct CaptureState {
     due: Option<bool>,
     /// The row above the input is an open line, to be replaced by the next one.
     open: bool,
+    /// Reads of the editor, and whether the first paint of the last one has not come yet.
+    reads: u64,
+    awaits: bool,
     /// When the label was shown before its first paint, which has not come yet.
     labelled: Option<Instant>,
     /// The terminal does not tell where the cursor is: a label shown before would stay.
@@ -88,28 +95,43 @@ impl PaintCapture {
         let mut state = self.state();
         state.show();
         state.coming = true;
+        state.awaits = false;
     }
 
-    /// Shows the label, with the cursor at its start: the editor finds the cursor there, and paints in its place.
-    /// Only in a row that is empty for certain, and in one row.
+    /// Shows the label where the paint does not come soon, with the cursor at its start: the editor finds the cursor
+    /// there, and paints in its place. Only in a row that is empty for certain, and in one row.
     pub(super) fn show_label(&self, label: &str) {
         let mut state = self.state();
         let Some(catch) = state.catch.as_ref().filter(|_| !state.unanswered) else {
             return;
         };
-        let screen = &catch.screen;
+        let screen = catch.screen.clone();
         let fits = columns(label) < usize::from(screen.size().columns);
         if !fits || !screen.is_rich() || !screen.is_at_line_start() {
             return;
         }
+        state.reads += 1;
+        state.awaits = true;
+        let read = state.reads;
+        drop(state);
         let shown = match screen.colour() {
             true => Style::new().fg(Color::Green).paint(label).to_string(),
             false => label.to_owned(),
         };
-        // reedline finds errors of the terminal by itself.
-        let _ = screen.write_trusted(format!("{shown}\r").as_bytes());
-        let _ = screen.flush();
-        state.labelled = Some(Instant::now());
+        let paint_capture = self.clone();
+        // Without a thread the label comes with the paint.
+        let _ = std::thread::Builder::new()
+            .name("label".into())
+            .spawn(move || {
+                std::thread::sleep(SOON);
+                let mut state = paint_capture.state();
+                if state.awaits && state.reads == read {
+                    // reedline finds errors of the terminal by itself.
+                    let _ = screen.write_trusted(format!("{shown}\r").as_bytes());
+                    let _ = screen.flush();
+                    state.labelled = Some(Instant::now());
+                }
+            });
     }
 
     /// Starts the capture: from now on the painter writes only the announced paint.
@@ -174,6 +196,7 @@ impl PaintCapture {
         state.show();
         state.filter.forget();
         state.open = false;
+        state.awaits = false;
     }
 
     fn state(&self) -> MutexGuard<'_, CaptureState> {
