@@ -58,7 +58,11 @@ runner_tests! { what_users_have_at_home_counts_with_ipython_9, super::passes_wit
 }
 
 runner_tests! { steps_and_copies_are_the_same_with_ipython_and_carry_arrays_and_tables, super::passes_with_figures:
-    test_branch test_checkpoints test_kept test_look_back test_merge test_merge_arrays test_trial
+    test_branch test_checkpoints test_kept test_look_back test_merge test_trial
+}
+
+runner_tests! { arrays_and_tables_are_merged, super::passes_where_figures_are:
+    test_merge_arrays
 }
 
 #[test]
@@ -135,6 +139,12 @@ fn passes_in_other_pythons(file: &str) {
 
 fn passes_with_figures(file: &str) {
     passes_with(file, peers::figures());
+}
+
+fn passes_where_figures_are(file: &str) {
+    if let Some(python) = peers::figures() {
+        passes(&mut runners_command_in(&python, file));
+    }
 }
 
 fn passes_with_ipython_8(file: &str) {

@@ -114,10 +114,6 @@ impl Branches {
         self.cells.values_mut().for_each(|cell| cell.run.hide());
     }
 
-    pub(super) fn numbers(&self) -> Vec<u32> {
-        self.cells.keys().copied().collect()
-    }
-
     /// Returns a line for each cell that runs in the background.
     pub(super) fn running(&self) -> Vec<String> {
         let running = self.cells.values().filter(|cell| cell.is_running());

@@ -107,11 +107,11 @@ impl FileSteps {
         self.cells.extend(owner.map(|owner| ((role, id), owner)));
     }
 
-    /// A cell of the user's goes on in this branch.
-    pub(super) fn move_cell(&mut self, cell: RequestId, branch: u32) {
-        if let Some(owner) = self.cells.remove(&(RuntimeRole::User, cell)) {
-            self.cells
-                .insert((RuntimeRole::Branch(branch), cell), owner);
+    /// A cell of the user's goes on in the background: what changes from now on may be the user's work.
+    pub(super) fn on_background(&mut self, cell: RequestId) {
+        let owner = self.cells.remove(&(RuntimeRole::User, cell));
+        if let (Some(owner), Some(history)) = (owner, &self.history) {
+            history.end(owner);
         }
     }
 

@@ -239,7 +239,7 @@ impl SessionIo {
             }
             Effect::AddBranch(number, cell, branch, folder) => {
                 self.runtimes.add_branch(number, &branch);
-                self.files.move_cell(cell, number);
+                self.files.on_background(cell);
                 // Where that fails, what is written there fails, too, and says so.
                 let _ = DirBuilder::new().mode(0o700).create(folder);
             }

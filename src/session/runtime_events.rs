@@ -42,7 +42,6 @@ fn on_users(step: &mut Step<'_>, event: RuntimeEvent) {
         RuntimeEvent::Died { death, restarting } => {
             step.state.ended_cells.clear();
             step.state.numbering.mark_interpreter_lost();
-            branches::driver::on_user_death(step);
             if !step.state.tool_runner.awaits_restart() {
                 step.show(SessionEvent::RuntimeDied { death, restarting });
             }

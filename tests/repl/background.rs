@@ -222,6 +222,13 @@ fn what_goes_wrong_there_is_told_and_costs_the_prompt_nothing() {
     assert!(!commands_hold("sleep 1234"));
     shell.cell(11, "x");
     shell.shows("Out[11]: 1");
+    behind(&shell, 12, "new = 1; wait('e')");
+    cell(&shell, 13, "x = 2");
+    open(&shell, "e");
+    shell.shows("`%ipycodex merge 12` brings them here");
+    shell.pty.send_line("%ipycodex restart");
+    shell.shows("the names of In [12] are gone: its interpreter ended: ");
+    shell.at(15);
     assert_eq!(shell.leave(), 0);
     await_true("no interpreter is left", || {
         interpreters(&shell.home).is_empty()
@@ -290,4 +297,43 @@ fn where_nobody_is_at_a_prompt_it_is_a_cell_as_any_other() {
     let home = Home::new();
     let ran = home.demo(&["-c", "%%background\nprint(6 * 7)"], "");
     assert_eq!((ran.code(), ran.stdout.as_str()), (0, "42\n"));
+}
+
+#[test]
+fn what_is_written_while_a_cell_is_there_is_no_part_of_its_step() {
+    let shell = started(Shell::start(Home::new(), &["--agent", "demo"], WIDE));
+    shell.at(2);
+    await_copy(&shell, || {
+        shell.pty.send_line(
+            "open('early.txt', 'w').close(); print('o' + 'n'); wait('go'); open('late.txt', 'w').close()",
+        );
+        shell.pty.wait_for("\non");
+        shell.pty.send(CTRL_B);
+        shell.shows(&format!("In [2] {BEHIND}"));
+        shell.at(3);
+    });
+    open(&shell, "mine.txt");
+    cell(&shell, 3, "open('front.txt', 'w').close()");
+    open(&shell, "go");
+    shell.shows("In [2] has ended after ");
+    shell.cell(4, "%ipycodex changes");
+    shell.shows("In [2]  created  early.txt\nIn [3]  created  front.txt\n");
+    for other in ["late.txt", "mine.txt", "created  go"] {
+        let listed = shell.text();
+        let listed = listed.rsplit("%ipycodex changes").next().unwrap();
+        assert!(!listed.contains(other), "{listed}");
+    }
+}
+
+#[test]
+fn the_key_can_be_another() {
+    let home = with_settings(r#"{"keys": {"background": "ctrl-g"}}"#);
+    let shell = started(Shell::start(home, &["--agent", "demo"], WIDE));
+    shell.at(2);
+    shell.pty.send_line("print('o' + 'n'); wait('go')");
+    shell.pty.wait_for("\non");
+    shell.pty.send("\x07");
+    shell.shows(&format!("In [2] {BEHIND}"));
+    open(&shell, "go");
+    shell.shows("In [2] has ended after ");
 }

@@ -299,18 +299,6 @@ fn on_gone(step: &mut Step<'_>, number: u32, why: &str) {
     }
 }
 
-/// The interpreter at the prompt has ended, and all branches with it.
-pub(crate) fn on_user_death(step: &mut Step<'_>) {
-    for number in step.state.branches.numbers() {
-        let Some(cell) = step.state.branches.get(number) else {
-            continue;
-        };
-        if !cell.is_running() {
-            drop_branch(step, number);
-        }
-    }
-}
-
 pub(crate) fn list(step: &mut Step<'_>, out: &RunSender) {
     let text = step.state.branches.listing(step.ctx.now);
     step.send(out, TextEvent::Text(text));
