@@ -12,7 +12,7 @@ pub(super) mod event;
 pub(super) mod merge;
 mod merge_run;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,8 @@ const NAMED: usize = 8;
 pub(super) struct Branches {
     last: u32,
     cells: BTreeMap<u32, BranchCell>,
+    /// In numbers of all cells of this session that have been there.
+    lines: BTreeSet<u32>,
 }
 
 pub(super) struct BranchCell {
@@ -42,33 +44,31 @@ pub(super) struct BranchCell {
     pub(super) branch: Branch,
     /// Where values wait on their way to the prompt.
     pub(super) folder: PathBuf,
-    begun: Instant,
+    pub(super) begun: Instant,
     /// How often the interpreter at the prompt had been used when it got the prompt.
     pub(super) uses: u64,
-    pub(super) phase: BranchPhase,
     /// The last job that waited for its end.
     pub(super) waiting: Option<JobId>,
-}
-
-pub(super) enum BranchPhase {
-    Running,
-    /// Its names are compared with those at the prompt.
-    Comparing(BranchEnd),
-    Ended(BranchEnd),
-    Merging(BranchEnd, Box<MergeRun>),
+    /// The names that it has changed, once it has ended.
+    pub(super) rows: Vec<MergeRow>,
+    /// `None` while the cell runs.
+    pub(super) end: Option<BranchEnd>,
+    /// The merge under way.
+    pub(super) merge: Option<MergeRun>,
 }
 
 /// How a cell in the background has ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct BranchEnd {
     /// `has ended`, `has failed (ValueError: x)`.
     pub(super) what: String,
     pub(super) took: Duration,
-    /// Its interpreter is gone, and its names with it.
-    pub(super) died: bool,
-    pub(super) rows: Vec<MergeRow>,
     /// Its directory.
     pub(super) cwd: Option<String>,
+    /// The number of lines of its output.
+    pub(super) printed: usize,
+    /// The names that it has changed are being looked up.
+    pub(super) is_compared: bool,
 }
 
 impl Branches {
@@ -79,6 +79,7 @@ impl Branches {
     }
 
     pub(super) fn insert(&mut self, number: u32, cell: BranchCell) {
+        self.lines.insert(cell.line);
         self.cells.insert(number, cell);
     }
 
@@ -96,11 +97,6 @@ impl Branches {
         cells
             .find(|(_, cell)| cell.line == line)
             .map(|(number, cell)| (*number, cell))
-    }
-
-    /// Returns true when a branch was made from a later one: only the newest can have the prompt again.
-    pub(super) fn is_newest(&self, number: u32) -> bool {
-        self.cells.last_key_value().map(|(last, _)| *last) == Some(number)
     }
 
     /// Returns the cell of this branch, if that is this request.
@@ -122,11 +118,27 @@ impl Branches {
             .collect()
     }
 
-    pub(super) fn listing(&self, now: Instant) -> String {
-        let rows = self.cells.values().map(|cell| {
+    /// Returns the In number of the oldest cell that is there, running or not.
+    pub(super) fn first_line(&self) -> Option<u32> {
+        self.cells.values().map(|cell| cell.line).next()
+    }
+
+    /// Returns true for the In number of a cell that has been in the background.
+    pub(super) fn knows(&self, line: u32) -> bool {
+        self.lines.contains(&line)
+    }
+
+    /// Another session has other numbers.
+    pub(super) fn forget_lines(&mut self) {
+        self.lines.clear();
+    }
+
+    /// Returns a row for each cell; `waits` tells which branches wait for input.
+    pub(super) fn listing(&self, now: Instant, waits: impl Fn(u32) -> bool) -> String {
+        let rows = self.cells.iter().map(|(number, cell)| {
             [
                 format!("In [{}]", cell.line),
-                cell.state_in_words(now),
+                cell.state_in_words(now, waits(*number)),
                 cell.code.clone(),
             ]
         });
@@ -139,55 +151,19 @@ impl Branches {
 }
 
 impl BranchCell {
-    pub(super) fn new(
-        line: u32,
-        code: String,
-        run: CellRun,
-        branch: Branch,
-        folder: PathBuf,
-        begun: Instant,
-        uses: u64,
-    ) -> Self {
-        BranchCell {
-            line,
-            code,
-            run,
-            branch,
-            folder,
-            begun,
-            uses,
-            phase: BranchPhase::Running,
-            waiting: None,
-        }
-    }
-
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.phase, BranchPhase::Running)
+        self.end.is_none()
     }
 
-    pub(super) fn end(&self) -> Option<&BranchEnd> {
-        match &self.phase {
-            BranchPhase::Running => None,
-            BranchPhase::Comparing(end)
-            | BranchPhase::Ended(end)
-            | BranchPhase::Merging(end, _) => Some(end),
-        }
-    }
-
-    fn state_in_words(&self, now: Instant) -> String {
-        match &self.phase {
-            BranchPhase::Running => {
+    fn state_in_words(&self, now: Instant, waits: bool) -> String {
+        let line = self.line;
+        match &self.end {
+            None if waits => format!("waits for input; `kill {line}` ends it"),
+            None => {
                 let took = now.saturating_duration_since(self.begun);
                 format!("runs for {}", age_in_words(took))
             }
-            BranchPhase::Comparing(end) | BranchPhase::Ended(end) if end.died => end.what.clone(),
-            BranchPhase::Comparing(end) | BranchPhase::Ended(end) => {
-                format!(
-                    "{}; `merge {}` or `kill {}`",
-                    end.what, self.line, self.line
-                )
-            }
-            BranchPhase::Merging(..) => "is merged".to_owned(),
+            Some(end) => format!("{}; `merge {line}` or `kill {line}`", end.what),
         }
     }
 }

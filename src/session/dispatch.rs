@@ -158,10 +158,8 @@ fn begin_cell(step: &mut Step<'_>, code: String, submission: Submission, out: &R
         step.push(Effect::StartRuntime);
     }
     let stops = submission.stop_on_error;
-    if let (Some(line), true) = (recorded, behind) {
-        return jobs::run_behind(step, execute, line, stops, out);
-    }
-    jobs::run_code(step, RuntimeRole::User, execute, recorded, stops, out);
+    let how = (stops, behind && recorded.is_some());
+    jobs::run_code(step, RuntimeRole::User, execute, recorded, how, out);
 }
 
 /// Numbers and records a command of the session's shell, unless it is private, and runs it; the interpreter follows
@@ -178,7 +176,8 @@ fn begin_shell(step: &mut Step<'_>, command: String, given: &Submission, out: &R
     };
     let recorded = given.store_history.then_some(line);
     let stops = given.stop_on_error;
-    jobs::run_code(step, RuntimeRole::Shell, execute, recorded, stops, out);
+    let how = (stops, false);
+    jobs::run_code(step, RuntimeRole::Shell, execute, recorded, how, out);
 }
 
 /// Returns the In numbers that are removed for an input that took `own` and replaces everything from `from` on.

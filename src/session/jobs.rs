@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use tokio::sync::oneshot::error::RecvError;
+
 use crate::Submission;
 use crate::agent::Usage;
 use crate::attachments::{self, Attachments};
@@ -137,13 +139,14 @@ pub(super) fn compact(step: &mut Step<'_>, keep: String, out: &RunSender) {
     begin_prompt(step, prompt, out);
 }
 
-/// Runs code of the user: once its input is in the record, if it is recorded at all.
+/// Runs code of the user: once its input is in the record, if it is recorded at all. With `behind`, it runs in the
+/// background, where there is a checkpoint of this moment that can have the prompt.
 pub(super) fn run_code(
     step: &mut Step<'_>,
     role: RuntimeRole,
     execute: Execute,
     recorded: Option<u32>,
-    stops: bool,
+    (stops, behind): (bool, bool),
     out: &RunSender,
 ) {
     let start = |origin| CellStart {
@@ -151,7 +154,7 @@ pub(super) fn run_code(
         execute,
         origin,
         stops,
-        behind: false,
+        behind,
     };
     let Some(line) = recorded else {
         return run_cell(step, start(CellOrigin::Private), out);
@@ -161,40 +164,14 @@ pub(super) fn run_code(
         interrupted: false,
         behind: false,
     };
+    let ready = RuntimeRequest::Background(BackgroundRequest::Ready);
+    let ready = behind.then(|| step.ask_runtime(ready));
     let record = step.ctx.record.clone();
     step.wait_as(recording, out, async move {
         record.wait_written().await;
-        vec![Effect::found(Found::Cell(start))]
-    });
-}
-
-/// Runs code of the user in the background, where there is a checkpoint of this moment that can have the prompt.
-pub(super) fn run_behind(
-    step: &mut Step<'_>,
-    execute: Execute,
-    line: u32,
-    stops: bool,
-    out: &RunSender,
-) {
-    let start = Box::new(CellStart {
-        role: RuntimeRole::User,
-        execute,
-        origin: CellOrigin::User(line),
-        stops,
-        behind: true,
-    });
-    let told = step.ask_runtime(RuntimeRequest::Background(BackgroundRequest::Ready));
-    let recording = ActiveJob::Recording {
-        interrupted: false,
-        behind: false,
-    };
-    let record = step.ctx.record.clone();
-    step.wait_as(recording, out, async move {
-        record.wait_written().await;
-        let why = match told.await {
-            Ok(RuntimeReply::Background(told)) => told.why,
-            Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => Some(why),
-            _ => Some("the interpreter has ended".to_owned()),
+        let why = match ready {
+            Some(told) => why_not_behind(told.await),
+            None => None,
         };
         match why {
             None => vec![Effect::found(Found::Cell(start))],
@@ -203,6 +180,14 @@ pub(super) fn run_behind(
             )),
         }
     });
+}
+
+fn why_not_behind(told: Result<RuntimeReply, RecvError>) -> Option<String> {
+    match told {
+        Ok(RuntimeReply::Background(told)) => told.why,
+        Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => Some(why),
+        _ => Some("the interpreter has ended".to_owned()),
+    }
 }
 
 pub(super) fn run_cell(step: &mut Step<'_>, start: CellStart, out: &RunSender) {

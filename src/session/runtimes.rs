@@ -13,8 +13,9 @@ use crate::events::Notice;
 use crate::peers::{ConnectRuntime, LazyPeer, PlannedRuntime, RuntimeRequester};
 use crate::runtime::connect::connect_branch;
 use crate::runtime::{
-    BackgroundRequest, Branch, CheckpointRequest, Death, EnvironmentChanges, Execute, Interrupter,
-    RequestId, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeReply, RuntimeRequest, Stdin,
+    BackgroundRequest, Branch, CellTerminal, CheckpointRequest, Death, EnvironmentChanges, Execute,
+    Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeReply,
+    RuntimeRequest, Stdin,
 };
 
 /// Kills the interpreter without the loop, for handles.
@@ -42,7 +43,8 @@ pub(super) struct Runtimes {
     pub(super) user: RuntimePeer,
     pub(super) shell: RuntimePeer,
     agents: BTreeMap<u32, RuntimePeer>,
-    branches: BTreeMap<u32, RuntimePeer>,
+    /// With the terminal of their cells.
+    branches: BTreeMap<u32, (RuntimePeer, Option<Arc<dyn CellTerminal>>)>,
     /// The runtime whose code asked for input last; one job is active, so one asks at a time.
     asking: RuntimeRole,
 }
@@ -97,7 +99,7 @@ impl Runtimes {
             RuntimeRole::User => Some(&mut self.user),
             RuntimeRole::Shell => Some(&mut self.shell),
             RuntimeRole::Agent(number) => self.agents.get_mut(&number),
-            RuntimeRole::Branch(number) => self.branches.get_mut(&number),
+            RuntimeRole::Branch(number) => self.branches.get_mut(&number).map(|(it, _)| it),
         }
     }
 
@@ -112,8 +114,14 @@ impl Runtimes {
             connect: Box::new(move |_| parts),
         };
         let mut runtime = RuntimePeer::new(planned, self.user.stdin, KillHandle::default());
-        runtime.get();
-        self.branches.insert(number, runtime);
+        let terminal = runtime.get().terminal();
+        self.branches.insert(number, (runtime, terminal));
+    }
+
+    /// Returns true while the cell of this branch waits for a line.
+    pub(super) fn branch_waits_for_input(&self, number: u32) -> bool {
+        let terminal = self.branches.get(&number).and_then(|(_, it)| it.as_ref());
+        terminal.is_some_and(|terminal| terminal.is_waiting_for_input())
     }
 
     /// Ends all branches.
@@ -122,7 +130,7 @@ impl Runtimes {
     }
 
     pub(super) fn remove_branch(&mut self, number: u32) -> Option<RuntimePeer> {
-        self.branches.remove(&number)
+        self.branches.remove(&number).map(|(runtime, _)| runtime)
     }
 
     pub(super) fn add(&mut self, number: u32, planned: PlannedRuntime) {
@@ -186,7 +194,7 @@ impl Runtimes {
                 return Poll::Ready((RuntimeRole::Agent(*number), event));
             }
         }
-        for (number, runtime) in &mut self.branches {
+        for (number, (runtime, _)) in &mut self.branches {
             if let Poll::Ready(event) = runtime.slot.poll_next(waker) {
                 return Poll::Ready((RuntimeRole::Branch(*number), event));
             }

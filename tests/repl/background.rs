@@ -75,7 +75,7 @@ fn the_prompt_goes_on_before_the_cell_and_gets_its_state_when_nothing_ran() {
         shell.at(5);
         open(&shell, "go");
         shell.shows("In [3] has ended after ");
-        shell.shows(": added b; changed a; its state is at the prompt");
+        shell.shows(": added b; changed a; its state is at the prompt; 2 lines of output: `%ipycodex show 3`");
         shell.cell(5, "a, b is a");
         shell.shows("([1, 2], True)");
         assert_eq!(recorded(&shell, 3).unwrap(), "on 3\nlast");
@@ -239,6 +239,30 @@ fn commands_hold(text: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let mut lines = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
     lines.any(|line| String::from_utf8_lossy(&line).replace('\0', " ").trim() == text)
+}
+
+#[test]
+fn its_output_is_there_after_its_end_and_its_session_is_not_left() {
+    let shell = start();
+    behind(&shell, 2, "x = input('name? ')");
+    shell.cell(3, "%ipycodex jobs");
+    shell.shows("In [2]  waits for input; `kill 2` ends it");
+    for (number, leaving) in [(4, "new"), (5, "fork"), (6, "resume 1")] {
+        shell.cell(number, &format!("%ipycodex {leaving}"));
+    }
+    let refused = "In [2] is in the background, so this session stays";
+    assert_eq!(shell.text().matches(refused).count(), 3, "{}", shell.text());
+    shell.pty.send_line("%ipycodex kill 2");
+    shell.shows("3 lines of output: `%ipycodex show 2`");
+    shell.at(8);
+    shell.pty.send("\x0c");
+    shell.cell(8, "%ipycodex show 2");
+    shell.pty.wait_for("show 2\non 2\nname?");
+    shell.cell(9, "%ipycodex hide 2");
+    shell.cell(10, "%ipycodex show 2");
+    shell.shows("Shown: 2");
+    shell.pty.send_line("%ipycodex new");
+    shell.shows("Session 2 begins here");
 }
 
 #[test]

@@ -270,8 +270,8 @@ fn an_undone_exchange_takes_the_agents_changes_along() {
     assert_eq!(held(&shell.home.work()), expected);
 }
 
-#[test]
-fn an_edited_prompt_says_what_becomes_of_files_before_the_yes() {
+/// After a cell, In [1], and an exchange that ran a cell, which changed `a.txt`.
+fn with_a_file_of_the_agent() -> Shell {
     let shell = start(r#"{"run_cells": "auto"}"#, |home| {
         home.write("a.txt", "one\n");
     });
@@ -282,6 +282,12 @@ fn an_edited_prompt_says_what_becomes_of_files_before_the_yes() {
             .send_line(".run `n = open('a.txt', 'w').write('two')`");
         shell.at(4);
     });
+    shell
+}
+
+#[test]
+fn an_edited_prompt_says_what_becomes_of_files_before_the_yes() {
+    let shell = with_a_file_of_the_agent();
     shell.pty.send_line("%ipycodex edit 2");
     shell.pty.wait_for("(replaces In [2] and after)");
     shell.pty.send("\x15");
@@ -296,16 +302,7 @@ fn an_edited_prompt_says_what_becomes_of_files_before_the_yes() {
 
 #[test]
 fn a_fork_takes_back_an_exchange_that_it_shares_with_the_files_of_that() {
-    let shell = start(r#"{"run_cells": "auto"}"#, |home| {
-        home.write("a.txt", "one\n");
-    });
-    cell(&shell, 1, "x = 1");
-    await_copy(&shell, || {
-        shell
-            .pty
-            .send_line(".run `n = open('a.txt', 'w').write('two')`");
-        shell.at(4);
-    });
+    let shell = with_a_file_of_the_agent();
     shell.pty.send_line("%ipycodex fork");
     shell.shows("Session 2 is a fork of session 1");
     shell.pty.send_line("%ipycodex undo");

@@ -95,7 +95,7 @@ mod tests {
             .iter()
             .position(|choice| *choice == QuestionChoice::NoBecause);
         assert!(key.is_some());
-        let (key, _) = super::super::body::choice(&why.0.question, QuestionChoice::NoBecause);
+        let (key, _) = super::super::words::choice(&why.0.question, QuestionChoice::NoBecause);
         assert_eq!(why.take(&key.to_string()), None);
         assert!(why.line().starts_with("why not?"), "{}", why.line());
         let told = why.take("not now").map(|(_, reply)| reply);

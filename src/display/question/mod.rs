@@ -4,12 +4,13 @@
 //! [`OpenQuestion::frame`] is the changing part below. Invariants: the choice marked at first changes nothing;
 //! pasted text never answers a yes-or-no question; each question returns one reply.
 //!
-//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out; `line_question` is
-//! for front-ends with lines in place of keys.
+//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out, `words` has the
+//! short texts around it; `line_question` is for front-ends with lines in place of keys.
 
 pub(super) mod body;
 mod form;
 mod line_question;
+pub(super) mod words;
 
 #[cfg(test)]
 mod tests;
@@ -96,9 +97,9 @@ impl OpenQuestion {
         match &self.stage {
             Stage::Form(form) => return form.frame(width),
             Stage::Choosing { marked } => {
-                rows.text(0, body::ask(&self.question.about), Style::new().bold());
+                rows.text(0, words::ask(&self.question.about), Style::new().bold());
                 for (at, choice) in self.question.choices().iter().enumerate() {
-                    let (key, words) = body::choice(&self.question, *choice);
+                    let (key, words) = words::choice(&self.question, *choice);
                     let (pointer, style) = if at == *marked {
                         ("▸", MARKED.bold())
                     } else {
@@ -132,13 +133,13 @@ impl OpenQuestion {
                     .choices()
                     .iter()
                     .map(|choice| {
-                        let (key, words) = body::choice(&self.question, *choice);
+                        let (key, words) = words::choice(&self.question, *choice);
                         format!("[{key}] {words}")
                     })
                     .collect();
                 format!(
                     "{} {} ",
-                    body::ask(&self.question.about),
+                    words::ask(&self.question.about),
                     choices.join("  ")
                 )
             }
@@ -193,7 +194,7 @@ impl OpenQuestion {
 
     fn verdict(&self, reply: &Reply) -> String {
         let verdict = match reply {
-            Reply::Chosen(choice) => body::verdict(&self.question, *choice),
+            Reply::Chosen(choice) => words::verdict(&self.question, *choice),
             Reply::NoBecause(why) => {
                 return format!("✗ not allowed ({}): {}", visible(why), self.brief());
             }
@@ -206,14 +207,14 @@ impl OpenQuestion {
     fn brief(&self) -> String {
         match (&self.question.about, &self.stage) {
             (QuestionSubject::Agent(Subject::Form { .. }), Stage::Form(form)) => {
-                let message = body::brief(&self.question.about);
+                let message = words::brief(&self.question.about);
                 if message.is_empty() {
                     visible(form.first_question()).into_owned()
                 } else {
                     message
                 }
             }
-            (about, _) => body::brief(about),
+            (about, _) => words::brief(about),
         }
     }
 }
@@ -248,7 +249,7 @@ fn choose(question: &Question, marked: &mut usize, key: KeyCode) -> Option<Quest
             return choices
                 .iter()
                 .copied()
-                .find(|choice| body::choice(question, *choice).0 == pressed);
+                .find(|choice| words::choice(question, *choice).0 == pressed);
         }
         _ => {}
     }

@@ -20,21 +20,26 @@ pub(super) fn ask(
     step.push(Effect::AskRuntime(role, request, requester));
 }
 
-/// Asks as [`ask`], about names.
-pub(super) fn ask_about_names(
+/// Asks the interpreter at the prompt about names.
+pub(super) fn ask_prompt(
     step: &mut Step<'_>,
-    role: RuntimeRole,
     branch: u32,
     question: BranchQuestion,
     request: BackgroundRequest,
 ) {
-    ask(
-        step,
-        role,
-        branch,
-        question,
-        RuntimeRequest::Background(request),
-    );
+    let request = RuntimeRequest::Background(request);
+    ask(step, RuntimeRole::User, branch, question, request);
+}
+
+/// Asks the interpreter of a branch about names.
+pub(super) fn ask_branch(
+    step: &mut Step<'_>,
+    branch: u32,
+    question: BranchQuestion,
+    request: BackgroundRequest,
+) {
+    let request = RuntimeRequest::Background(request);
+    ask(step, RuntimeRole::Branch(branch), branch, question, request);
 }
 
 /// Ends a branch and what belongs to it.
@@ -42,13 +47,7 @@ pub(super) fn drop_branch(step: &mut Step<'_>, number: u32) {
     if let Some(cell) = step.state.branches.remove(number) {
         step.push(Effect::EndBranch(number, cell.folder));
         let request = BackgroundRequest::Forget { branch: number };
-        ask_about_names(
-            step,
-            RuntimeRole::User,
-            number,
-            BranchQuestion::Nothing,
-            request,
-        );
+        ask_prompt(step, number, BranchQuestion::Nothing, request);
     }
 }
 

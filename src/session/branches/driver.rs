@@ -3,11 +3,12 @@
 //! In: the user's wish, the events of branches and the answers of interpreters. Out: effects, and one line for the user
 //! at each of these moments. Invariant: what cannot be done leaves all as it was, and is said.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 
-use super::ask::{ask, ask_about_names, drop_branch, names_in, none, why_not};
+use super::ask::{ask, ask_branch, ask_prompt, drop_branch, names_in, none, why_not};
 use super::event::{BranchEvent, BranchQuestion};
-use super::{BranchCell, BranchEnd, BranchPhase, changes_in_words, merge};
+use super::{BranchCell, BranchEnd, changes_in_words, merge};
 use crate::cell::{CellProgress, CellResult};
 use crate::effect::{Effect, Event, To, emit};
 use crate::events::{BeginEvent, CellEvent, Notice, TextEvent};
@@ -21,7 +22,7 @@ use crate::runtime::{
 use crate::runtimes::RuntimeRole;
 use crate::scheduler::{ActiveJob, MovableCell};
 use crate::step::Step;
-use crate::text::age_in_words;
+use crate::text::{age_in_words, counted};
 
 /// Moves the running cell to the background, if that is possible.
 pub(crate) fn begin(step: &mut Step<'_>) {
@@ -35,13 +36,8 @@ pub(crate) fn begin(step: &mut Step<'_>) {
     };
     let branch = step.state.branches.take_number();
     let request = RuntimeRequest::HandOff { cell, branch };
-    ask(
-        step,
-        RuntimeRole::User,
-        branch,
-        BranchQuestion::HandOff(job),
-        request,
-    );
+    let question = BranchQuestion::HandOff(job);
+    ask(step, RuntimeRole::User, branch, question, request);
 }
 
 /// What follows the end of a cell in the background.
@@ -62,9 +58,9 @@ pub(crate) fn on_event(step: &mut Step<'_>, branch: u32, event: BranchEvent) {
         BranchQuestion::HandOff(job) => on_handed_off(step, branch, job, reply),
         BranchQuestion::Base => on_base(step, branch, reply),
         BranchQuestion::Digest => on_digest(step, branch, reply),
-        BranchQuestion::Plan => merge::on_plan(step, branch, reply),
         BranchQuestion::TakeBack => on_taken_back(step, branch, reply),
-        BranchQuestion::Pack => merge::on_packed(step, branch, reply),
+        BranchQuestion::Plan(job) => merge::on_plan(step, branch, job, reply),
+        BranchQuestion::Pack(job) => merge::on_packed(step, branch, job, reply),
         BranchQuestion::Unpack => merge::on_unpacked(step, branch, reply),
         BranchQuestion::Nothing => {}
     }
@@ -81,13 +77,24 @@ fn on_handed_off(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeRep
     let Some((mut run, out)) = step.state.scheduler.take_cell(job) else {
         return;
     };
-    let line = run.line().unwrap_or_default();
+    let (line, Some(id)) = (run.line().unwrap_or_default(), run.id) else {
+        return;
+    };
     run.move_to(RuntimeRole::Branch(number));
     let folder = folder(number);
-    let Some(id) = run.id else { return };
-    let code = run.first_line().to_owned();
-    let (uses, now) = (step.ctx.user().uses(), step.ctx.now);
-    let cell = BranchCell::new(line, code, run, branch.clone(), folder.clone(), now, uses);
+    let cell = BranchCell {
+        line,
+        code: run.first_line().to_owned(),
+        run,
+        branch: branch.clone(),
+        folder: folder.clone(),
+        begun: step.ctx.now,
+        uses: step.ctx.user().uses(),
+        waiting: None,
+        rows: Vec::new(),
+        end: None,
+        merge: None,
+    };
     step.state.branches.insert(number, cell);
     step.push(Effect::AddBranch(number, id, branch, folder));
     step.push(Effect::InterpreterMoved);
@@ -97,15 +104,16 @@ fn on_handed_off(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeRep
     };
     step.send(&out, ended);
     let text = format!(
-        "In [{line}] goes on in the background (`%ipycodex jobs`); here all is as it was before it"
+        "In [{line}] goes on in the background (`%ipycodex jobs`); here everything is as before it"
     );
     step.send(&out, Notice::note(text));
     step.raise(Event::Free);
 }
 
+/// Returns a place that nobody else can have taken.
 fn folder(number: u32) -> PathBuf {
-    let name = format!("ipycodex-branch-{}-{number}", std::process::id());
-    std::env::temp_dir().join(name)
+    let random = RandomState::new().build_hasher().finish();
+    std::env::temp_dir().join(format!("ipycodex-branch-{number}-{random:016x}"))
 }
 
 /// Takes an event of a branch.
@@ -132,6 +140,8 @@ pub(crate) fn on_runtime(step: &mut Step<'_>, number: u32, event: RuntimeEvent) 
             let reply = RuntimeRequest::ReplyInput { call, reply };
             step.push(Effect::Notify(RuntimeRole::Branch(number), reply));
         }
+        // They are about the shell in front.
+        RuntimeEvent::ExitRequested { .. } | RuntimeEvent::NextInput { .. } => {}
         event => {
             let id = event.request();
             let run = id.and_then(|id| step.state.branches.cell(number, id));
@@ -164,34 +174,27 @@ fn on_cell_ended(step: &mut Step<'_>, number: u32, result: &CellResult) {
         Ending::Lost(why) => format!("was lost ({why})"),
     };
     let took = step.ctx.now.saturating_duration_since(cell.begun);
-    let end = BranchEnd {
+    cell.run.hide();
+    cell.end = Some(BranchEnd {
         what,
         took: result.took.max(took),
-        died,
-        rows: Vec::new(),
         cwd: result.cwd.clone(),
-    };
-    cell.run.hide();
-    cell.phase = BranchPhase::Comparing(end);
+        printed: result.shown.text.lines().count(),
+        is_compared: true,
+    });
     if died {
-        return tell_end(step, number, &AfterEnd::Died);
+        return tell_end(step, number, AfterEnd::Died);
     }
     let request = BackgroundRequest::Base {
         branch: number,
         path: cell.folder.join("base"),
     };
-    ask_about_names(
-        step,
-        RuntimeRole::User,
-        number,
-        BranchQuestion::Base,
-        request,
-    );
+    ask_prompt(step, number, BranchQuestion::Base, request);
 }
 
 fn on_base(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     if let Err(why) = names_in(reply) {
-        return on_not_compared(step, number, &why);
+        return tell_end(step, number, AfterEnd::NotCompared(why));
     }
     let Some(cell) = step.state.branches.get(number) else {
         return;
@@ -200,84 +203,84 @@ fn on_base(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
         base: cell.folder.join("base"),
         path: cell.folder.join("theirs"),
     };
-    let role = RuntimeRole::Branch(number);
-    ask_about_names(step, role, number, BranchQuestion::Digest, request);
+    ask_branch(step, number, BranchQuestion::Digest, request);
 }
 
 fn on_digest(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     let told = match names_in(reply) {
         Ok(told) => told,
-        Err(why) => return on_not_compared(step, number, &why),
+        Err(why) => return tell_end(step, number, AfterEnd::NotCompared(why)),
     };
     let uses = step.ctx.user().uses();
-    let newest = step.state.branches.is_newest(number);
     let Some(cell) = step.state.branches.get(number) else {
         return;
     };
-    if let BranchPhase::Comparing(end) = &mut cell.phase {
-        end.rows = told.rows;
-    }
-    if newest && cell.uses == uses {
+    cell.rows = told.rows;
+    if cell.uses == uses {
         let request = RuntimeRequest::TakeBack(cell.branch.clone());
         let question = BranchQuestion::TakeBack;
         return ask(step, RuntimeRole::User, number, question, request);
     }
-    tell_end(step, number, &AfterEnd::Merge);
-}
-
-fn on_not_compared(step: &mut Step<'_>, number: u32, why: &str) {
-    tell_end(step, number, &AfterEnd::NotCompared(why.to_owned()));
+    tell_end(step, number, AfterEnd::Merge);
 }
 
 fn on_taken_back(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     if !matches!(reply, RuntimeReply::Done) {
-        return tell_end(step, number, &AfterEnd::Merge);
+        return tell_end(step, number, AfterEnd::Merge);
     }
-    let returned = RuntimeRequest::Background(BackgroundRequest::Return);
-    let question = BranchQuestion::Nothing;
-    ask(step, RuntimeRole::User, number, question, returned);
+    ask_prompt(
+        step,
+        number,
+        BranchQuestion::Nothing,
+        BackgroundRequest::Return,
+    );
     step.push(Effect::InterpreterMoved);
-    let end = step.state.branches.get(number).and_then(|cell| cell.end());
+    let cell = step.state.branches.get(number);
+    let end = cell.and_then(|cell| cell.end.as_ref());
     if let Some(cwd) = end.and_then(|end| end.cwd.clone()) {
         jobs::change_directory(step, RuntimeRole::User, cwd.into());
     }
-    tell_end(step, number, &AfterEnd::AtPrompt);
+    tell_end(step, number, AfterEnd::AtPrompt);
 }
 
 /// Says that a cell has ended, and what follows; those who wait go on. A branch that holds nothing for the prompt ends.
-fn tell_end(step: &mut Step<'_>, number: u32, after: &AfterEnd) {
+fn tell_end(step: &mut Step<'_>, number: u32, after: AfterEnd) {
     let Some(cell) = step.state.branches.get(number) else {
         return;
     };
-    let Some(end) = cell.end().cloned() else {
+    let (line, names) = (cell.line, changes_in_words(&cell.rows));
+    let holds_names = match after {
+        AfterEnd::AtPrompt | AfterEnd::Died => false,
+        AfterEnd::Merge => !cell.rows.is_empty(),
+        AfterEnd::NotCompared(_) => true,
+    };
+    let Some(end) = &mut cell.end else {
         return;
     };
-    cell.phase = BranchPhase::Ended(end.clone());
-    let (line, waiting) = (cell.line, cell.waiting.take());
-    let took = age_in_words(end.took);
-    let names = changes_in_words(&end.rows);
-    let rest = match after {
+    end.is_compared = false;
+    let died = matches!(after, AfterEnd::Died);
+    let mut text = format!("In [{line}] {} after {}", end.what, age_in_words(end.took));
+    text.push_str(&match after {
         AfterEnd::AtPrompt => format!(": {names}; its state is at the prompt"),
-        AfterEnd::Merge if end.rows.is_empty() => format!(": {names}"),
+        AfterEnd::Merge if !holds_names => format!(": {names}"),
         AfterEnd::Merge => format!(": {names}; `%ipycodex merge {line}` brings them here"),
         AfterEnd::NotCompared(why) => format!(" (its names were not compared: {why})"),
         AfterEnd::Died => String::new(),
+    });
+    if end.printed > 0 {
+        let lines = counted(end.printed, "line");
+        text.push_str(&format!("; {lines} of output: `%ipycodex show {line}`"));
+    }
+    let notice = match died {
+        true => Notice::warning(text),
+        false => Notice::note(text),
     };
-    let text = format!("In [{line}] {} after {took}{rest}", end.what);
-    let notice = match after {
-        AfterEnd::Died => Notice::warning(text),
-        _ => Notice::note(text),
-    };
+    let waiting = cell.waiting.take();
     let waits = waiting.filter(|job| step.state.scheduler.is_current(*job));
     match waits {
         None => step.send_to_background(notice),
         Some(job) => step.finish_wait(job, emit(notice)),
     }
-    let holds_names = match after {
-        AfterEnd::AtPrompt | AfterEnd::Died => false,
-        AfterEnd::Merge => !end.rows.is_empty(),
-        AfterEnd::NotCompared(_) => true,
-    };
     if !holds_names {
         drop_branch(step, number);
     }
@@ -285,57 +288,75 @@ fn tell_end(step: &mut Step<'_>, number: u32, after: &AfterEnd) {
 
 /// The interpreter of a branch has ended; its cell, if it ran, has been told of before.
 fn on_gone(step: &mut Step<'_>, number: u32, why: &str) {
-    let Some(cell) = step.state.branches.get(number) else {
-        return;
-    };
-    let line = cell.line;
-    if let BranchPhase::Merging(..) = cell.phase {
-        merge::fail(step, number, why);
-    }
-    if step.state.branches.get(number).is_some() {
-        let text = format!("the names of In [{line}] are gone: {why}");
+    merge::fail(step, number, why);
+    if let Some(cell) = step.state.branches.get(number) {
+        let text = format!("the names of In [{}] are gone: {why}", cell.line);
         step.send_to_background(Notice::warning(text));
         drop_branch(step, number);
     }
 }
 
 pub(crate) fn list(step: &mut Step<'_>, out: &RunSender) {
-    let text = step.state.branches.listing(step.ctx.now);
+    let runtimes = step.ctx.runtimes;
+    let waits = |number| runtimes.branch_waits_for_input(number);
+    let text = step.state.branches.listing(step.ctx.now, waits);
     step.send(out, TextEvent::Text(text));
 }
 
-/// Waits for the end of a cell in the background; with `shows`, shows its output meanwhile.
-pub(crate) fn wait(step: &mut Step<'_>, line: u32, shows: bool, out: &RunSender) {
-    let Some((_, cell)) = step.state.branches.of_line(line) else {
+/// Waits for the end of a cell in the background.
+pub(crate) fn wait(step: &mut Step<'_>, line: u32, out: &RunSender) {
+    let Some((number, cell)) = step.state.branches.of_line(line) else {
         return step.send(out, none(line));
     };
-    if !cell.is_running() {
-        let text = format!("In [{line}] {}", cell.end().map_or("", |end| &end.what));
-        return step.send(out, Notice::note(text));
+    match &cell.end {
+        None => drop(begin_wait(step, number, out)),
+        Some(end) => {
+            let text = format!("In [{line}] {}", end.what);
+            step.send(out, Notice::note(text));
+        }
     }
+}
+
+fn begin_wait<'a>(
+    step: &'a mut Step<'_>,
+    number: u32,
+    out: &RunSender,
+) -> Option<&'a mut BranchCell> {
     let holder = ActiveJob::Command { firm: false };
     let job = step.state.scheduler.start(holder, out.clone());
     step.send(out, BeginEvent::Wait);
-    let Some((_, cell)) = step.state.branches.of_line(line) else {
-        return;
-    };
+    let cell = step.state.branches.get(number)?;
     cell.waiting = Some(job);
-    if shows {
-        let mut text = cell.run.show_to(out.clone());
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        let bytes = text.into_bytes();
-        let (stream, foreign) = (OutputStream::Stdout, false);
-        step.send(
-            out,
-            CellEvent::Output {
-                stream,
-                bytes,
-                foreign,
-            },
-        );
+    Some(cell)
+}
+
+/// Shows the output of a cell that runs in the background, until it ends; returns false when it does not run there.
+pub(crate) fn watch(step: &mut Step<'_>, line: u32, out: &RunSender) -> bool {
+    let running = step.state.branches.of_line(line);
+    let running = running.filter(|(_, cell)| cell.is_running());
+    let number = running.map(|(number, _)| number);
+    let Some(cell) = number.and_then(|number| begin_wait(step, number, out)) else {
+        return false;
+    };
+    let mut text = cell.run.show_to(out.clone());
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
     }
+    let output = CellEvent::Output {
+        stream: OutputStream::Stdout,
+        bytes: text.into_bytes(),
+        foreign: false,
+    };
+    step.send(out, output);
+    true
+}
+
+/// Why the session cannot be left for another one: cells in the background are its own.
+pub(crate) fn why_stay(step: &Step<'_>) -> Option<Notice> {
+    let line = step.state.branches.first_line()?;
+    let text = format!("In [{line}] is in the background, so this session stays");
+    let hint = format!("`%ipycodex wait {line}`, `merge {line}` or `kill {line}`, then again");
+    Some(Notice::warning(text).hint(hint))
 }
 
 /// Ends a cell in the background, or drops what an ended one has left.
@@ -344,14 +365,12 @@ pub(crate) fn kill(step: &mut Step<'_>, line: u32, out: &RunSender) {
         return step.send(out, none(line));
     };
     if cell.is_running() {
-        return step.extend_for(
-            [Effect::Kill {
-                role: RuntimeRole::Branch(number),
-                over_time: false,
-                to: To::Job,
-            }],
-            out,
-        );
+        let kill = Effect::Kill {
+            role: RuntimeRole::Branch(number),
+            over_time: false,
+            to: To::Job,
+        };
+        return step.push_for(kill, out);
     }
     drop_branch(step, number);
     let text = format!("what In [{line}] has left was dropped");

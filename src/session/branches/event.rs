@@ -12,10 +12,10 @@ pub(crate) enum BranchQuestion {
     Base,
     /// What the branch has changed.
     Digest,
-    /// What a merge would do.
-    Plan,
     TakeBack,
-    Pack,
+    /// What the merge of this job would do.
+    Plan(JobId),
+    Pack(JobId),
     Unpack,
     /// Nothing is done with the answer.
     Nothing,

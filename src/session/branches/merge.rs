@@ -4,21 +4,16 @@
 //! carried is named, with the reason. Invariants: names are set all at once or not at all; a stop before that changes
 //! nothing, and the branch stays; the branch ends with a merge that was carried out.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
-use super::ask::{ask_about_names, drop_branch, names_in, none};
+use super::ask::{ask_branch, ask_prompt, drop_branch, names_in, none};
 use super::event::BranchQuestion;
 use super::merge_run::MergeRun;
-use super::{BranchEnd, BranchPhase};
 use crate::approvals::ApprovalRequester;
 use crate::effect::emit;
-use crate::events::{BeginEvent, Notice, TextEvent};
+use crate::events::{BeginEvent, Notice};
+use crate::ids::JobId;
 use crate::question::{NameConflict, QuestionChoice, QuestionSubject, Reply};
 use crate::run::RunSender;
-use crate::runtime::{BackgroundRequest, RuntimeReply};
-use crate::runtimes::RuntimeRole;
+use crate::runtime::{BackgroundRequest, MergeRow, RuntimeReply};
 use crate::scheduler::ActiveJob;
 use crate::step::Step;
 
@@ -26,96 +21,72 @@ pub(crate) fn begin(step: &mut Step<'_>, line: u32, out: &RunSender) {
     let Some((number, cell)) = step.state.branches.of_line(line) else {
         return step.send(out, none(line));
     };
-    if cell.is_running() {
+    if cell.end.as_ref().is_none_or(|end| end.is_compared) {
         let text = format!("In [{line}] still runs: `%ipycodex wait {line}`");
         return step.send(out, Notice::note(text));
     }
-    let (base, theirs) = (cell.folder.join("base"), cell.folder.join("theirs"));
-    let end = cell.end().cloned().unwrap_or_default();
     let holder = ActiveJob::Command { firm: false };
     let job = step.state.scheduler.start(holder, out.clone());
-    step.send(out, BeginEvent::Wait);
-    let run = MergeRun {
-        job,
-        rows: Vec::new(),
-        shared: Value::Null,
-        outdated: Vec::new(),
-        olds: BTreeMap::new(),
-        decided: BTreeMap::new(),
-        refused: BTreeMap::new(),
-        renames: BTreeMap::new(),
-        deleted: Vec::new(),
+    cell.merge = Some(MergeRun::new(job));
+    let request = BackgroundRequest::Plan {
+        base: cell.folder.join("base"),
+        theirs: cell.folder.join("theirs"),
     };
-    if let Some(cell) = step.state.branches.get(number) {
-        cell.phase = BranchPhase::Merging(end, Box::new(run));
-    }
-    let request = BackgroundRequest::Plan { base, theirs };
-    ask_about_names(
-        step,
-        RuntimeRole::User,
-        number,
-        BranchQuestion::Plan,
-        request,
-    );
+    step.send(out, BeginEvent::Wait);
+    ask_prompt(step, number, BranchQuestion::Plan(job), request);
 }
 
-pub(super) fn on_plan(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
+pub(super) fn on_plan(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeReply) {
+    let Some((_, run)) = running(step, number, job) else {
+        return;
+    };
     let told = match names_in(reply) {
         Ok(told) => told,
         Err(why) => return fail(step, number, &why),
-    };
-    let Some(run) = running(step, number) else {
-        return;
     };
     let refused = told.rows.iter();
     let refused = refused.filter_map(|row| Some((row.name.clone(), row.refused.clone()?)));
     run.refused = refused.collect();
     (run.rows, run.shared, run.outdated) = (told.rows, told.shared, told.outdated);
-    next(step, number);
+    next(step, number, job);
 }
 
 /// Asks about the next conflict; carries the names over once there is none.
-fn next(step: &mut Step<'_>, number: u32) {
+fn next(step: &mut Step<'_>, number: u32, job: JobId) {
     let asks = step.ctx.deps.asks;
-    let Some(cell) = step.state.branches.get(number) else {
+    let Some((line, run)) = running(step, number, job) else {
         return;
     };
-    let line = cell.line;
-    let Some(run) = running(step, number) else {
-        return;
+    let is_open = |row: &&MergeRow| {
+        row.conflict && row.refused.is_none() && !run.decided.contains_key(&row.name)
+    };
+    let Some(row) = run.rows.iter().find(is_open).cloned() else {
+        return carry(step, number, job);
     };
     if !asks {
-        let open = run.rows.iter().filter(|row| row.conflict);
-        let open = open.map(|row| (row.name.clone(), QuestionChoice::Mine));
-        run.decided = open.collect();
+        run.decided.insert(row.name, QuestionChoice::Mine);
+        return next(step, number, job);
     }
-    let open = run
-        .rows
-        .iter()
-        .find(|row| row.conflict && row.refused.is_none() && !run.decided.contains_key(&row.name));
-    if let Some(row) = open.cloned() {
-        let both = format!("{}_{line}", row.name);
-        let about = QuestionSubject::NameConflict(NameConflict {
-            line,
-            name: row.name.clone(),
-            theirs: row.theirs,
-            ours: row.ours,
-            both,
-        });
-        let name = row.name;
-        return step.ask_user(
-            about,
-            ApprovalRequester::Merge {
-                branch: number,
-                name,
-            },
-        );
-    }
-    carry(step, number, line);
+    let name = row.name;
+    let about = QuestionSubject::NameConflict(NameConflict {
+        line,
+        both: both(&name, line),
+        name: name.clone(),
+        theirs: row.theirs,
+        ours: row.ours,
+    });
+    let branch = number;
+    step.ask_user(about, ApprovalRequester::Merge { branch, name });
+}
+
+/// The name of their value beside ours.
+fn both(name: &str, line: u32) -> String {
+    format!("{name}_{line}")
 }
 
 pub(crate) fn on_answer(step: &mut Step<'_>, number: u32, name: String, reply: &Reply) {
-    let Some(run) = running(step, number) else {
+    let cell = step.state.branches.get(number);
+    let Some(run) = cell.and_then(|cell| cell.merge.as_mut()) else {
         return;
     };
     match reply {
@@ -123,41 +94,40 @@ pub(crate) fn on_answer(step: &mut Step<'_>, number: u32, name: String, reply: &
             choice @ (QuestionChoice::Theirs | QuestionChoice::Mine | QuestionChoice::Both),
         ) => {
             run.decided.insert(name, *choice);
-            next(step, number);
+            let job = run.job;
+            next(step, number, job);
         }
         _ => fail(step, number, "stopped"),
     }
 }
 
 /// Carries over what was decided.
-fn carry(step: &mut Step<'_>, number: u32, line: u32) {
-    let Some(run) = running(step, number) else {
+fn carry(step: &mut Step<'_>, number: u32, job: JobId) {
+    let Some((line, run)) = running(step, number, job) else {
         return;
     };
     let mut names = Vec::new();
-    for row in &run.rows {
-        let wanted = match run.decided.get(&row.name) {
-            _ if row.refused.is_some() => false,
-            Some(QuestionChoice::Mine) => false,
+    for row in run.rows.iter().filter(|row| row.refused.is_none()) {
+        match run.decided.get(&row.name) {
+            Some(QuestionChoice::Mine) => continue,
             Some(QuestionChoice::Both) => {
-                let both = format!("{}_{line}", row.name);
-                run.renames.insert(row.name.clone(), both);
-                true
+                run.renames.insert(row.name.clone(), both(&row.name, line));
             }
-            _ => true,
-        };
-        match wanted {
-            true if row.change == "deleted" => run.deleted.push(row.name.clone()),
-            true => names.push(row.name.clone()),
-            false => {}
+            _ => {}
+        }
+        match row.change == "deleted" {
+            true => run.deleted.push(row.name.clone()),
+            false => names.push(row.name.clone()),
         }
     }
     let (shared, outdated) = (run.shared.clone(), run.outdated.clone());
-    if names.is_empty() {
-        return unpack(step, number, false);
-    }
-    let Some(cell) = step.state.branches.get(number) else {
-        return;
+    let Some(cell) = step
+        .state
+        .branches
+        .get(number)
+        .filter(|_| !names.is_empty())
+    else {
+        return unpack(step, number, job, false);
     };
     let request = BackgroundRequest::Pack {
         names,
@@ -165,42 +135,38 @@ fn carry(step: &mut Step<'_>, number: u32, line: u32) {
         outdated,
         path: cell.folder.join("values"),
     };
-    let role = RuntimeRole::Branch(number);
-    ask_about_names(step, role, number, BranchQuestion::Pack, request);
+    ask_branch(step, number, BranchQuestion::Pack(job), request);
 }
 
-pub(super) fn on_packed(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
-    let told = match names_in(reply) {
-        Ok(told) => told,
-        Err(why) => return fail(step, number, &why),
+pub(super) fn on_packed(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeReply) {
+    let Some((_, run)) = running(step, number, job) else {
+        return;
     };
-    if let Some(run) = running(step, number) {
-        run.refused.extend(told.refused);
-        run.olds = told.olds;
-        unpack(step, number, true);
+    match names_in(reply) {
+        Ok(told) => {
+            run.refused.extend(told.refused);
+            run.olds = told.olds;
+            unpack(step, number, job, true);
+        }
+        Err(why) => fail(step, number, &why),
     }
 }
 
-fn unpack(step: &mut Step<'_>, number: u32, packed: bool) {
-    let Some(cell) = step.state.branches.get(number) else {
+/// From here on a stop comes too late: what was brought over is said all the same.
+fn unpack(step: &mut Step<'_>, number: u32, job: JobId, packed: bool) {
+    let Some((_, run)) = running(step, number, job) else {
         return;
     };
-    let path = packed.then(|| cell.folder.join("values"));
-    let Some(run) = running(step, number) else {
-        return;
-    };
+    let (renames, deleted) = (run.renames.clone(), run.deleted.clone());
+    let folder = step.state.branches.get(number).map(|cell| &cell.folder);
     let request = BackgroundRequest::Unpack {
-        path,
-        renames: run.renames.clone(),
-        deleted: run.deleted.clone(),
+        path: folder
+            .filter(|_| packed)
+            .map(|folder| folder.join("values")),
+        renames,
+        deleted,
     };
-    ask_about_names(
-        step,
-        RuntimeRole::User,
-        number,
-        BranchQuestion::Unpack,
-        request,
-    );
+    ask_prompt(step, number, BranchQuestion::Unpack, request);
 }
 
 pub(super) fn on_unpacked(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
@@ -212,46 +178,17 @@ pub(super) fn on_unpacked(step: &mut Step<'_>, number: u32, reply: RuntimeReply)
     let Some(cell) = step.state.branches.get(number) else {
         return;
     };
-    let line = cell.line;
-    let Some(run) = running(step, number) else {
+    let Some(run) = cell.merge.take() else {
         return;
     };
-    let mut parts = Vec::new();
-    if !told.names.is_empty() {
-        parts.push(told.names.join(", "));
+    let effects = run.report(cell.line, &told.names, asks);
+    match step.state.scheduler.is_current(run.job) {
+        true => step.finish_wait(run.job, effects),
+        false => {
+            let background = step.state.background.clone();
+            step.extend_for(effects, &background);
+        }
     }
-    if !run.deleted.is_empty() {
-        parts.push(format!("deleted {}", run.deleted.join(", ")));
-    }
-    let text = match parts.is_empty() {
-        true => format!("Nothing was brought over from In [{line}]."),
-        false => format!("Brought over from In [{line}]: {}", parts.join("; ")),
-    };
-    let mut effects = emit(TextEvent::Text(text));
-    for (name, why) in &run.refused {
-        effects.extend(emit(Notice::warning(format!(
-            "`{name}` stays behind: {why}"
-        ))));
-    }
-    for (name, olds) in &run.olds {
-        let text = format!(
-            "`{name}` holds {} as it was before In [{line}]",
-            olds.join(", ")
-        );
-        effects.extend(emit(Notice::note(text)));
-    }
-    let mine = run.decided.iter();
-    let mine = mine.filter(|(_, choice)| **choice == QuestionChoice::Mine);
-    let mine: Vec<&str> = mine.map(|(name, _)| name.as_str()).collect();
-    if !mine.is_empty() && !asks {
-        let text = format!(
-            "both sides changed {}: they stay as they are here",
-            mine.join(", ")
-        );
-        effects.extend(emit(Notice::warning(text)));
-    }
-    let job = run.job;
-    step.finish_wait(job, effects);
     drop_branch(step, number);
 }
 
@@ -260,30 +197,16 @@ pub(super) fn fail(step: &mut Step<'_>, number: u32, why: &str) {
     let Some(cell) = step.state.branches.get(number) else {
         return;
     };
-    let line = cell.line;
-    if let BranchPhase::Merging(end, run) =
-        std::mem::replace(&mut cell.phase, BranchPhase::Ended(BranchEnd::default()))
-    {
-        cell.phase = BranchPhase::Ended(end);
-        let text = format!("nothing was brought over from In [{line}]: {why}");
+    if let Some(run) = cell.merge.take() {
+        let text = format!("nothing was brought over from In [{}]: {why}", cell.line);
         step.finish_wait(run.job, emit(Notice::note(text)));
     }
 }
 
-/// Returns the merge of this branch, unless the user has stopped it.
-fn running<'a>(step: &'a mut Step<'_>, number: u32) -> Option<&'a mut MergeRun> {
+/// Returns the In number and the merge of this job, unless the user has stopped it.
+fn running<'a>(step: &'a mut Step<'_>, number: u32, job: JobId) -> Option<(u32, &'a mut MergeRun)> {
+    let is_current = step.state.scheduler.is_current(job);
     let cell = step.state.branches.get(number)?;
-    let BranchPhase::Merging(end, run) = &cell.phase else {
-        return None;
-    };
-    let (job, end) = (run.job, end.clone());
-    if !step.state.scheduler.is_current(job) {
-        let cell = step.state.branches.get(number)?;
-        cell.phase = BranchPhase::Ended(end);
-        return None;
-    }
-    match &mut step.state.branches.get(number)?.phase {
-        BranchPhase::Merging(_, run) => Some(run),
-        _ => None,
-    }
+    let run = cell.merge.as_mut()?;
+    (is_current && run.job == job).then_some((cell.line, run))
 }

@@ -65,6 +65,11 @@ pub(super) fn run(step: &mut Step<'_>, line: &str, number: u32, out: &RunSender)
 }
 
 fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSender) {
+    if order.leaves_session()
+        && let Some(why) = branches::driver::why_stay(step)
+    {
+        return step.send(out, why);
+    }
     let record = step.ctx.record.clone();
     let places = (&step.ctx.deps.notebooks, step.state.cwd.as_path());
     match order {
@@ -134,8 +139,10 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         MagicEffect::Hide { lines, hidden } => {
             let only = lines.first().filter(|_| lines.len() == 1 && !hidden);
             let only = only.map(|range| *range.start());
-            if let Some(line) = only.filter(|line| step.state.branches.of_line(*line).is_some()) {
-                return branches::driver::wait(step, line, true, out);
+            match only.filter(|line| step.state.branches.knows(*line)) {
+                Some(line) if branches::driver::watch(step, line, out) => return,
+                Some(line) => return step.wait(out, turns::show_cell(record, line, number)),
+                None => {}
             }
             step.wait(out, turns::hide(record, lines, hidden, number));
         }
@@ -260,7 +267,7 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         MagicEffect::Plan(PlanCommand::Act) => step.wait(out, plan::find(record)),
         MagicEffect::LookBack(wish) => look_back::begin(step, wish, number, out),
         MagicEffect::ListJobs => branches::driver::list(step, out),
-        MagicEffect::Wait(line) => branches::driver::wait(step, line, false, out),
+        MagicEffect::Wait(line) => branches::driver::wait(step, line, out),
         MagicEffect::KillCell(line) => branches::driver::kill(step, line, out),
         MagicEffect::MergeCell(line) => branches::merge::begin(step, line, out),
         MagicEffect::Interrupt if step.state.scheduler.active().is_some() => {

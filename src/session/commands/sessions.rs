@@ -26,6 +26,7 @@ pub(crate) fn switch(
         ..
     } = session;
     kernels::driver::end_all(step);
+    step.state.branches.forget_lines();
     step.push(Effect::ChangeSession(start.clone()));
     let state = &mut *step.state;
     state.turns.set_recorded_threads(threads);

@@ -47,6 +47,19 @@ pub(super) async fn hide(
     effects
 }
 
+/// Puts a cell back into the conversation if it is hidden; else shows its output.
+pub(super) async fn show_cell(record: RecordHandle, line: u32, number: u32) -> Vec<Effect> {
+    let dialog = record.dialog().await;
+    let cell = dialog.cells.into_iter().find(|cell| cell.line == line);
+    match cell {
+        Some(cell) if !cell.hidden => match cell.output {
+            Some(output) => emit(TextEvent::Verbatim(output)),
+            None => emit(Notice::note(format!("In [{line}] has no output"))),
+        },
+        _ => hide(record, vec![line..=line], false, number).await,
+    }
+}
+
 /// Copies a part of the conversation to the clipboard.
 pub(super) async fn copy(record: RecordHandle, copied: CopyTarget, number: u32) -> Vec<Effect> {
     let dialog = record.dialog().await;

@@ -126,6 +126,19 @@ pub enum MagicEffect {
     RestartRuntime,
 }
 
+impl MagicEffect {
+    /// True when another session is here afterwards.
+    pub fn leaves_session(&self) -> bool {
+        matches!(
+            self,
+            MagicEffect::ForkSession(_)
+                | MagicEffect::PickSession
+                | MagicEffect::Resume(_)
+                | MagicEffect::NewSession(_)
+        )
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepRequest {
     /// No step: list the checkpoints.
