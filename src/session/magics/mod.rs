@@ -112,7 +112,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
             .more(
                 "A running cell goes there with Ctrl-B, and a cell that begins with `%%background` at once; here all \
                  is as it was before the cell. If nothing runs here meanwhile, its state has the prompt again when \
-                 it ends; else `merge` brings its names over. `show N` shows its output while it runs.",
+                 it ends; else `merge` brings its names over. `show N` shows its output.",
             ),
             cells::WAIT,
             cells::KILL,
