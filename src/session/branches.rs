@@ -65,8 +65,7 @@ pub(super) struct BranchEnd {
     pub(super) took: Duration,
     /// Its directory.
     pub(super) cwd: Option<String>,
-    /// The number of lines of its output.
-    pub(super) printed: usize,
+    pub(super) has_output: bool,
     /// The names that it has changed are being looked up.
     pub(super) is_compared: bool,
 }

@@ -75,7 +75,9 @@ fn the_prompt_goes_on_before_the_cell_and_gets_its_state_when_nothing_ran() {
         shell.at(5);
         open(&shell, "go");
         shell.shows("In [3] has ended after ");
-        shell.shows(": added b; changed a; its state is at the prompt; 2 lines of output: `%ipycodex show 3`");
+        shell.shows(
+            ": added b; changed a; its state is at the prompt; its output: `%ipycodex show 3`",
+        );
         shell.cell(5, "a, b is a");
         shell.shows("([1, 2], True)");
         assert_eq!(recorded(&shell, 3).unwrap(), "on 3\nlast");
@@ -253,7 +255,7 @@ fn its_output_is_there_after_its_end_and_its_session_is_not_left() {
     let refused = "In [2] is in the background, so this session stays";
     assert_eq!(shell.text().matches(refused).count(), 3, "{}", shell.text());
     shell.pty.send_line("%ipycodex kill 2");
-    shell.shows("3 lines of output: `%ipycodex show 2`");
+    shell.shows("; its output: `%ipycodex show 2`");
     shell.at(8);
     shell.pty.send("\x0c");
     shell.cell(8, "%ipycodex show 2");

@@ -22,7 +22,7 @@ use crate::runtime::{
 use crate::runtimes::RuntimeRole;
 use crate::scheduler::{ActiveJob, MovableCell};
 use crate::step::Step;
-use crate::text::{age_in_words, counted};
+use crate::text::age_in_words;
 
 /// Moves the running cell to the background, if that is possible.
 pub(crate) fn begin(step: &mut Step<'_>) {
@@ -179,7 +179,7 @@ fn on_cell_ended(step: &mut Step<'_>, number: u32, result: &CellResult) {
         what,
         took: result.took.max(took),
         cwd: result.cwd.clone(),
-        printed: result.shown.text.lines().count(),
+        has_output: !result.shown.text.is_empty(),
         is_compared: true,
     });
     if died {
@@ -267,9 +267,8 @@ fn tell_end(step: &mut Step<'_>, number: u32, after: AfterEnd) {
         AfterEnd::NotCompared(why) => format!(" (its names were not compared: {why})"),
         AfterEnd::Died => String::new(),
     });
-    if end.printed > 0 {
-        let lines = counted(end.printed, "line");
-        text.push_str(&format!("; {lines} of output: `%ipycodex show {line}`"));
+    if end.has_output {
+        text.push_str(&format!("; its output: `%ipycodex show {line}`"));
     }
     let notice = match died {
         true => Notice::warning(text),
