@@ -153,6 +153,7 @@ pub fn begin(
         SessionSpec {
             cwd: "/w".into(),
             resume,
+            fork: None,
             provider: "codex".into(),
             once: false,
         },

@@ -107,6 +107,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
     let begin = SessionSpec {
         cwd: cwd.to_string_lossy().into_owned(),
         resume: wanted.resume,
+        fork: None,
         provider: settings.choices.agent.to_string(),
         once: wanted.once,
     };

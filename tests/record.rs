@@ -41,6 +41,7 @@ fn start(path: &Path, resume: Option<i64>) -> (RecordHandle, UnboundedReceiver<R
         SessionSpec {
             cwd: "/some/where".into(),
             resume,
+            fork: None,
             provider: "codex".into(),
             once: false,
         },

@@ -260,6 +260,7 @@ mod tests {
         let begin = crate::record::SessionSpec {
             cwd: "/some/where".into(),
             resume: None,
+            fork: None,
             provider: "codex".into(),
             once: false,
         };

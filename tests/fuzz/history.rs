@@ -52,6 +52,7 @@ fn start(path: &Path, resume: Option<i64>) -> (RecordHandle, UnboundedReceiver<R
     let session = SessionSpec {
         cwd: "/some/where".into(),
         resume,
+        fork: None,
         provider: "codex".into(),
         once: false,
     };

@@ -343,6 +343,7 @@ fn a_record_overwritten_while_it_is_open_is_not_renamed_where_the_user_named_it(
     let begin = SessionSpec {
         cwd: "/w".into(),
         resume: None,
+        fork: None,
         provider: "codex".into(),
         once: false,
     };

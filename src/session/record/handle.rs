@@ -24,9 +24,9 @@ use super::inputs::{InputsQuery, NumberedInput};
 use super::recall::Recall;
 use super::request::{RecordWrite, StoreRequest};
 use super::values::{
-    CellStatus, PromptStart, RecordOptions, RecordedCell, RecordedDecision, RecordedOutcome,
-    RecordedThread, RecordedThreads, SessionRow, SessionSpec, SessionStart, SessionTail,
-    StoredBundle, SwitchTarget, SwitchedSession, TurnKey, TurnRow,
+    CellStatus, ForkOrigin, PromptStart, RecordOptions, RecordedCell, RecordedDecision,
+    RecordedOutcome, RecordedThread, RecordedThreads, SessionRow, SessionSpec, SessionStart,
+    SessionTail, StoredBundle, SwitchTarget, SwitchedSession, TurnKey, TurnRow,
 };
 use super::{store, thread};
 
@@ -350,6 +350,13 @@ impl RecordHandle {
         before: u32,
     ) -> impl Future<Output = Result<SwitchedSession, Report>> + use<> {
         self.switch_session(SwitchTarget::Fork(before))
+    }
+
+    /// Returns what a fork of this session before this In number begins with, for another handle of the same file;
+    /// `None` when it is not written, or cannot be at the moment.
+    pub async fn fork_origin(&self, before: u32) -> Option<ForkOrigin> {
+        self.request(|reply| StoreRequest::ForkOrigin(before, reply))
+            .await
     }
 
     fn switch_session(

@@ -10,9 +10,9 @@ use tokio::sync::oneshot;
 
 use super::inputs::{InputsQuery, NumberedInput};
 use super::values::{
-    CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
-    RecordedThreads, SessionRow, SessionStart, SessionTail, StoredBundle, SwitchTarget,
-    SwitchedSession, TurnKey, TurnRow,
+    CellStatus, ForkOrigin, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome,
+    RecordedThread, RecordedThreads, SessionRow, SessionStart, SessionTail, StoredBundle,
+    SwitchTarget, SwitchedSession, TurnKey, TurnRow,
 };
 use crate::agent::Usage;
 use crate::dialog::Dialog;
@@ -106,6 +106,8 @@ pub(super) enum StoreRequest {
         reply: oneshot::Sender<Vec<SessionRow>>,
     },
     Reset(oneshot::Sender<usize>),
+    /// What a fork of this session before an In number begins with; `None` while that is not in the file.
+    ForkOrigin(u32, oneshot::Sender<Option<ForkOrigin>>),
     Flush(oneshot::Sender<()>),
     /// Replied to once all earlier requests have been attempted.
     Attempted(oneshot::Sender<()>),

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
 
 use super::values::{RecordedThread, RecordedThreads, SessionSpec, SessionStart};
-use super::{answer_parts, openers, turns};
+use super::{answer_parts, fork, openers, turns};
 use crate::dialog;
 
 /// IPython 9.18 writes the start in local time.
@@ -55,6 +55,9 @@ pub(super) fn begin(
     if begin.resume.is_none() {
         openers::register(&change, number)?;
     }
+    if let Some(origin) = &begin.fork {
+        fork::copy(&change, origin.parent, number, origin.before)?;
+    }
     change.execute(
         "UPDATE ipycodex_sessions SET once = ?2 WHERE session = ?1",
         params![number, (begin.once && begin.resume.is_none()).then_some(1)],
@@ -64,7 +67,7 @@ pub(super) fn begin(
     let start = SessionStart {
         number,
         next_line: last + 1,
-        resumed: begin.resume.is_some(),
+        resumed: begin.resume.is_some() || begin.fork.is_some(),
         recorded: true,
     };
     Ok(Some((start, others)))

@@ -419,7 +419,7 @@ impl Store {
         self.identity = None;
         self.session = None;
         self.shared_writes = None;
-        self.begin.resume = None;
+        (self.begin.resume, self.begin.fork) = (None, None);
         self.rows = RowMap::default();
         self.shared.streamed.clear();
         for begin in self.running_turns.drain(..).rev() {
@@ -461,6 +461,7 @@ mod tests {
         let begin = SessionSpec {
             cwd: "/some/where".into(),
             resume: None,
+            fork: None,
             provider: "codex".into(),
             once: false,
         };

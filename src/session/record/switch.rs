@@ -3,12 +3,12 @@
 //! Invariants: when the other session cannot be resumed, the current one stays as it is; pending writes belong to the
 //! session in which they were made, so all of them are written before the switch.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::row_map::RowMap;
+use super::sessions;
 use super::store::Store;
-use super::values::{RecordedThreads, SessionStart, SwitchTarget, SwitchedSession};
-use super::{fork, sessions};
+use super::values::{ForkOrigin, RecordedThreads, SwitchTarget, SwitchedSession};
 use crate::input::is_ipycodex_input;
 use crate::text::report::Report;
 
@@ -33,26 +33,24 @@ pub(super) fn switch(store: &mut Store, target: &SwitchTarget) -> Result<Switche
         SwitchTarget::Known(target) => not_found(target),
         SwitchTarget::New | SwitchTarget::Fork(_) => not_found(""),
     };
-    let begin_in = |db: &mut Connection, number: Option<i64>| {
+    let begin_in = |db: &mut Connection, number: Option<i64>, origin: Option<ForkOrigin>| {
         let mut begin = store.begin.clone();
-        begin.resume = number;
+        (begin.resume, begin.fork) = (number, origin);
         let begun = sessions::begin(db, &begin)?;
         Ok(begun.map(|begun| (begin, begun)).ok_or_else(not_found))
     };
     let changed = match target {
-        SwitchTarget::New => begin_in(db, None),
-        SwitchTarget::Fork(before) => match begin_in(db, None) {
-            Ok(Ok((begin, (start, others)))) => {
-                fork(db, present, start, store.rows.lines.to_file(*before))
-                    .map(|start| Ok((begin, (start, others))))
-            }
-            unbegun => unbegun,
-        },
+        SwitchTarget::New => begin_in(db, None, None),
+        SwitchTarget::Fork(before) => {
+            let before = store.rows.lines.to_file(*before);
+            let parent = present;
+            begin_in(db, None, Some(ForkOrigin { parent, before }))
+        }
         SwitchTarget::Known(target) => find_session(db, target).and_then(|found| match found {
             Some(number) if number == present => Ok(Err(Report::failure(format!(
                 "session {number} is the one you are in"
             )))),
-            Some(number) => begin_in(db, Some(number)),
+            Some(number) => begin_in(db, Some(number), None),
             None => Ok(Err(not_found())),
         }),
     };
@@ -83,34 +81,6 @@ pub(super) fn switch(store: &mut Store, target: &SwitchTarget) -> Result<Switche
         },
         threads,
     })
-}
-
-/// Fills the session that has just begun; deletes it when that fails.
-fn fork(
-    db: &mut Connection,
-    parent: i64,
-    start: SessionStart,
-    before: u32,
-) -> rusqlite::Result<SessionStart> {
-    let number = start.number;
-    let mut filled = || {
-        let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        fork::copy(&change, parent, number, before)?;
-        let last = sessions::last_line(&change, number)?;
-        change.commit()?;
-        Ok(last)
-    };
-    match filled() {
-        Ok(last) => Ok(SessionStart {
-            next_line: last + 1,
-            resumed: true,
-            ..start
-        }),
-        Err(error) => {
-            sessions::end(db, number)?;
-            Err(error)
-        }
-    }
 }
 
 fn not_found(target: &str) -> Report {

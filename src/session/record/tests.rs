@@ -44,6 +44,7 @@ pub(super) fn start_with(
         SessionSpec {
             cwd: "/some/where".into(),
             resume,
+            fork: None,
             provider: "codex".into(),
             once: false,
         },

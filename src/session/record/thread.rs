@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 
 use super::request::{RecordWrite, StoreRequest};
 use super::store::{LONG_WAIT, Store};
-use super::values::{RecordedCell, RecordedThreads, SessionStart, TurnRow};
+use super::values::{ForkOrigin, RecordedCell, RecordedThreads, SessionStart, TurnRow};
 use super::{
     entries, inputs, listing, pictures, recovery_copy, saved_session, sessions, switch, tail, usage,
 };
@@ -203,6 +203,14 @@ fn handle_request(store: &mut Store, message: StoreRequest) {
             store.advance(patience(store));
             let _ = reply.send(count);
         }
+        StoreRequest::ForkOrigin(before, reply) => {
+            let is_written = store.opening.record && store.pending.is_empty();
+            let start = store.session.as_ref().filter(|_| is_written);
+            let _ = reply.send(start.map(|start| ForkOrigin {
+                parent: start.number,
+                before: store.rows.lines.to_file(before),
+            }));
+        }
         StoreRequest::Flush(reply) => {
             if !store.recall_loaded && store.db.is_some() {
                 store.load_recall();
@@ -264,6 +272,7 @@ mod tests {
         let begin = SessionSpec {
             cwd: "/".into(),
             resume: None,
+            fork: None,
             provider: "codex".into(),
             once: false,
         };

@@ -30,6 +30,8 @@ pub struct RecordOptions {
 pub struct SessionSpec {
     pub cwd: String,
     pub resume: Option<i64>,
+    /// A new session begins with copies of another one's entries.
+    pub fork: Option<ForkOrigin>,
     /// The name of the agent.
     pub provider: String,
     /// The session is one command line or one text and is not resumed: only the list of all sessions shows it.

@@ -208,6 +208,7 @@ fn parts_of(runtime: Script, agent: scripted::Script) -> Parts {
     let begin = SessionSpec {
         cwd: "/".into(),
         resume: None,
+        fork: None,
         provider: "scripted".into(),
         once: false,
     };

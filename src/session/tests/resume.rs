@@ -42,6 +42,7 @@ pub(super) fn open(
         SessionSpec {
             cwd: "/".into(),
             resume,
+            fork: None,
             provider: "demo".into(),
             once: false,
         },

@@ -170,6 +170,7 @@ fn without_a_file_there_is_nothing_to_take_up() {
     let begin = SessionSpec {
         cwd: "/".into(),
         resume: None,
+        fork: None,
         provider: "codex".into(),
         once: false,
     };
