@@ -69,8 +69,8 @@ pub enum RuntimeReply {
     LookedBack(LookBack),
     /// To `Variables`.
     Variables(SavedVariables),
-    /// To `HandOff`: the cell goes on there.
-    HandedOff(Branch),
+    /// To `HandOff`: the cell goes on there. To `Fork`: the new interpreter.
+    Branch(Branch),
     /// To `Background`.
     Background(Box<BackgroundReply>),
     /// The request was carried out and has no result.

@@ -149,6 +149,10 @@ impl RuntimeCapabilities {
                 self.checkpoints,
                 self.unable("does not support checkpoints, so it cannot look back"),
             ),
+            RuntimeRequest::Fork { .. } => (
+                self.checkpoints,
+                self.unable("does not support checkpoints, so no agent can work beside it"),
+            ),
             RuntimeRequest::HandOff { .. }
             | RuntimeRequest::TakeBack(_)
             | RuntimeRequest::Background(_) => (

@@ -130,12 +130,21 @@ pub enum RuntimeRequest {
     /// [`RuntimeReply::LookedBack`](super::RuntimeReply::LookedBack).
     LookBack(LookBackRequest),
     /// Moves a running cell to the background: the copy of the interpreter from before the cell takes its place. Reply:
-    /// [`RuntimeReply::HandedOff`](super::RuntimeReply::HandedOff).
+    /// [`RuntimeReply::Branch`](super::RuntimeReply::Branch).
     HandOff {
         /// The cell.
         cell: RequestId,
         /// A number for the branch, unique within the life of the runtime.
         branch: u32,
+    },
+    /// Forks an interpreter beside this one, from the checkpoint of this moment or, while a cell runs, from before that
+    /// cell. It can change nothing but files in its folder. Reply:
+    /// [`RuntimeReply::Branch`](super::RuntimeReply::Branch).
+    Fork {
+        /// A number for the branch, unique within the life of the runtime.
+        branch: u32,
+        /// A folder of its own.
+        folder: PathBuf,
     },
     /// Lets a branch in which nothing runs take its place again; the interpreter that has it ends. Reply:
     /// [`RuntimeReply::Done`](super::RuntimeReply::Done).

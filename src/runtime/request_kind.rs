@@ -53,7 +53,9 @@ impl RequestKind {
             RuntimeRequest::LookBack(_) => RequestKind::LookBack,
             RuntimeRequest::Variables { .. } => RequestKind::Variables,
             RuntimeRequest::Background(_) => RequestKind::Background,
-            RuntimeRequest::HandOff { .. } | RuntimeRequest::TakeBack(_) => RequestKind::HandOff,
+            RuntimeRequest::HandOff { .. }
+            | RuntimeRequest::Fork { .. }
+            | RuntimeRequest::TakeBack(_) => RequestKind::HandOff,
             RuntimeRequest::Shutdown { .. } => RequestKind::Shutdown,
             RuntimeRequest::ReplyInput { .. }
             | RuntimeRequest::ReplyRecord { .. }

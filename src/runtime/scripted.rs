@@ -152,9 +152,9 @@ impl Script {
                 RuntimeReply::LookedBack(LookBack::Unprotected("a scripted runtime".into()))
             }
             RuntimeRequest::Variables { .. } => RuntimeReply::Variables(SavedVariables::default()),
-            RuntimeRequest::HandOff { .. } | RuntimeRequest::TakeBack(_) => {
-                RuntimeReply::Failed("a scripted runtime".into())
-            }
+            RuntimeRequest::HandOff { .. }
+            | RuntimeRequest::Fork { .. }
+            | RuntimeRequest::TakeBack(_) => RuntimeReply::Failed("a scripted runtime".into()),
             RuntimeRequest::Background(_) => RuntimeReply::Background(Box::default()),
             RuntimeRequest::Snapshot { .. }
             | RuntimeRequest::DryRun { .. }

@@ -5,9 +5,11 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 import time
 import unittest
 
@@ -52,14 +54,20 @@ class Background(Checkpointed):
         self.addCleanup(ours.close)
         return host
 
-    def hand_over(self, host, cell, branch=1):
+    def begin_aside(self, host, cell=None):
+        """The host of an interpreter beside this one and its folder, or why there is none."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        return self.hand_over(host, cell, folder=folder), folder
+
+    def hand_over(self, host, cell, branch=1, **more):
         """The host of the copy that has the prompt from here on, or why none has."""
         front = Successor(host.terminal)
         self.addCleanup(front.close)
         front.handoff, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.addCleanup(front.handoff.close)
         rights = array.array("i", front.ends + [theirs.fileno()])
-        told = json.dumps({"id": cell, "branch": branch}).encode()
+        told = json.dumps(dict(more, id=cell, branch=branch)).encode()
         host.handoff.sendmsg([told], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         for fd in front.ends:
             os.close(fd)
@@ -93,6 +101,57 @@ class Background(Checkpointed):
                 self.assertEqual(self.value(host, "a, b"), "([1, 2], 3)")
                 self.assertIn("stepped", self.step(front, "back", number=3))
                 self.assertEqual(self.value(front, "a"), "[1]")
+
+    def test_an_interpreter_beside_the_prompt_has_its_values_and_can_change_nothing(self):
+        for terminal in (False, True):
+            with self.subTest(terminal=terminal):
+                host = self.begin(terminal)
+                self.cell(host, "import os, asyncio; a = [1]; await asyncio.sleep(0)")
+                aside, folder = self.begin_aside(host)
+                inside = os.path.join(folder, "out.txt")
+                attempt = "try:\n open(%r, 'w')\nexcept OSError as error: print(type(error).__name__)"
+                self.assertEqual(self.cell(aside, attempt % "/var/tmp/x", False).output, "PermissionError\n", False)
+                self.cell(aside, "a.append(2); b = len(a); await asyncio.sleep(0); print('p', file=open(%r, 'w'))" % inside, False)
+                with open(inside) as file:
+                    self.assertEqual(file.read(), "p\n")
+                self.assertEqual(self.value(aside, "a, b"), "([1, 2], 2)")
+                self.assertEqual(self.value(host, "a, 'b' in dir()"), "([1], False)")
+                self.assertIn("stepped", self.step(host, "back", number=1))
+                self.assertEqual(self.value(aside, "a"), "[1, 2]", "it does not depend on the checkpoint")
+                aside.interrupt()
+
+    def test_it_is_forked_while_a_cell_runs_and_its_names_are_merged(self):
+        host = self.begin(True)
+        self.cell(host, "import time; a, b = [1], 1")
+        cell = host.send(code="a.append(2); print('on'); time.sleep(1); 5", executionCount=2)
+        host.cells = 2
+        host.wait_output(b"on")
+        aside, folder = self.begin_aside(host, cell)
+        self.assertEqual(self.value(aside, "a"), "[1]", "as before the running cell")
+        self.cell(aside, "b, c = 2, 3; print('more'); 1 / 0", False)
+        base, theirs, values = (os.path.join(folder, name) for name in ("base", "theirs", "values"))
+        self.assertEqual(aside.ask("background", op="base", branch=1, path=base)["background"], {})
+        told = aside.ask("background", op="digest", base=base, path=theirs)["background"]["rows"]
+        self.assertEqual({row["name"]: row["change"] for row in told}, {"b": "changed", "c": "added"})
+        self.assertEqual(host.finish().value, "5")
+        plan = host.ask("background", op="plan", base=base, theirs=theirs)["background"]
+        self.assertEqual([row["conflict"] for row in plan["rows"]], [False, False])
+        names = [row["name"] for row in plan["rows"]]
+        aside.ask("background", op="pack", names=names, shared=plan["shared"], outdated=plan["outdated"], path=values)
+        host.ask("background", op="unpack", path=values, renames={}, deleted=[])
+        self.assertEqual(self.value(host, "a, b, c"), "([1, 2], 2, 3)")
+        pid = aside.pid
+        os.close(aside.requests)
+        aside.requests = os.open(os.devnull, os.O_WRONLY)
+        until = time.monotonic() + LIMIT
+        while is_alive(pid) and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertFalse(is_alive(pid), "it ends with its request pipe")
+
+    def test_where_there_is_no_checkpoint_none_is_forked(self):
+        host = self.begin()
+        host.ask("checkpoints", op="keep", number=0)
+        self.assertIn("checkpoint", self.begin_aside(host)[0])
 
 
 @unittest.skipUnless(IPYTHON, "no interpreter with IPython")

@@ -324,6 +324,8 @@ class Checkpoints:
 
     def on_takeover(self, link, told):
         """Called in a copy that takes over the interpreter's role; it learns what has been ended since it was made."""
+        if "aside" in told:
+            return self.on_aside(told)
         self.reasons.update(told["reasons"])
         self.drop_dead()
         if "branch" in told:
@@ -376,6 +378,17 @@ class Checkpoints:
         step = self.log[before] if self.log else None
         return None, self.explain_missing(before, step.session) if step else "nothing has run yet"
 
+    def find_present(self, server):
+        """The copy of this moment, or from before the running cell; without one, why."""
+        request = server.request or {}
+        ends = request.get("id") == self.host.frames.last_done
+        if request.get("executionCount") is not None and not request.get("silent") and not ends:
+            return self.find_successor()
+        self.drop_dead()
+        if self.has_newest() and not self.stale:
+            return self.copies[-1], None
+        return None, self.reasons.get(len(self.log), "there is no checkpoint of this moment")
+
     def describe_handoff(self, copy):
         """What that copy has to know."""
         return {
@@ -406,6 +419,13 @@ class Checkpoints:
         if woken is not None:
             os._exit(0)
         self.bases[told["branch"]] = base
+
+    def on_aside(self, told):
+        """In an interpreter beside the one at the prompt, which has no checkpoints but that of its beginning."""
+        self.copies, self.limit, self.memory, self.stale = [], 0, {}, False
+        self.link, self.forward_processes, self.left = None, [], None
+        self.bases = {told["branch"]: told["base"]}
+        file_audit.current = None
 
     def return_to_prompt(self):
         """In a branch whose cell has ended: the process that was at the prompt is gone."""

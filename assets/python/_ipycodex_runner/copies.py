@@ -28,7 +28,7 @@ AGAIN = 20  # ms until a signal is sent again that may have come too soon
 LIMIT = os.sysconf("SC_OPEN_MAX")  # below 0: none
 FIRST_FD = min(230, LIMIT // 2) if LIMIT > 0 else 230  # descriptors from here on
 TIOCNOTTY = getattr(termios, "TIOCNOTTY", 0x5422)
-LOOK, STOP = b"look ", b"stop"  # how messages begin that are not for the copy itself
+LOOK, FORK, STOP = b"look ", b"fork ", b"stop"  # how messages begin that are not for the copy itself
 ALL = set(_signal.valid_signals()) - {_signal.SIGTERM, _signal.SIGKILL, _signal.SIGSTOP, _signal.SIGCONT}
 
 libc = None
@@ -92,8 +92,7 @@ def make(host, steps):
         else:
             os.close(theirs)
             _pid, status = os.waitpid(between, 0)
-            while _signal.sigtimedwait({_signal.SIGCHLD}, 0):
-                pass  # that was not the user's child
+            drop_child_signals()
             return Copy(wait_until_ready(ours, status), ours, steps), None
     except OSError:
         if os.getpid() == own:
@@ -108,14 +107,20 @@ def make(host, steps):
         if "branch" in told:
             from . import descriptors
 
-            descriptors.take(host, theirs)
+            descriptors.put(host, told.get("aside") or descriptors.receive_on(theirs)[1])
+        host.pty = host.pty and "aside" not in told
         take_over(host, told, baggage)
+        if "aside" in told:
+            from . import aside
+
+            aside.settle(host, told, theirs, before)
         restart_threads(host)
     except BaseException:
         os._exit(1)  # the other process sees the link close
     _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     wire.interrupts.release()
-    send(theirs, {"mine": os.getpid()})
+    if "aside" not in told:
+        send(theirs, {"mine": os.getpid()})
     return theirs, told
 
 
@@ -170,12 +175,19 @@ def wait_as_copy(host, link, between, mask):
 
 
 def serve_looks(host, link, mask, read_next):
-    """The message on which the copy takes over; `read_next()` waits for one. Ends the process on any other message,
-    and with the link."""
+    """The message on which the copy takes over; `read_next()` waits for one. Also returns in an interpreter forked from
+    it. Ends the process on any other message, and with the link."""
     while True:
         data = read_next()
         while data is not None and data.startswith(LOOK):
             data = look(host, link, data, mask)
+        if data is not None and data.startswith(FORK):
+            from . import aside
+
+            told = aside.fork(link, data[len(FORK) :])
+            if told is not None:
+                return told
+            continue
         if data is None or data == STOP:
             continue
         told = wire.decode(data.decode("ascii")) if data else {"end": True}
@@ -209,10 +221,20 @@ def look(host, link, data, mask):
         signal_to(child, _signal.SIGUSR1)  # which may come just before a system call that sleeps
     os.waitpid(child, 0)
     os.close(ended)
-    while _signal.sigtimedwait({_signal.SIGCHLD}, 0):
-        pass  # that was not the user's child
+    drop_child_signals()
     send(link, {"looked": True})
     return came
+
+
+def drop_child_signals():
+    """Takes the signals of children that were not the user's."""
+    while _signal.sigtimedwait({_signal.SIGCHLD}, 0):
+        pass
+
+
+def loaded(name):
+    """The part of the runner with this name, if it is in use."""
+    return sys.modules.get("%s.%s" % (__package__, name))
 
 
 def set_oom_score(text):
@@ -295,7 +317,7 @@ def take_over(host, told, baggage):
 def restart_threads(host):
     """Restarts what a fork loses: the wake-up pipe of interrupts, the thread that watches the host."""
     fork_state.uncounted = _thread._count()
-    branch = sys.modules.get(__package__ + ".branch")
+    branch = loaded("branch")
     if branch is not None and branch.current is not None:
         branch.current.close()
     interrupts = wire.interrupts

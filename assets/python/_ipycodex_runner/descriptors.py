@@ -33,14 +33,18 @@ def receive(link):
     return data, fds
 
 
-def take(host, fd):
-    """In the copy that takes over: puts the descriptors that come over `fd` in the places of those of the process that
-    it was copied from."""
+def receive_on(fd):
+    """As `receive`, on a socket that is one of ours."""
     link = _socket.socket(fileno=os.dup(fd))
     try:
-        _data, fds = receive(link)
+        return receive(link)
     finally:
         link.close()
+
+
+def put(host, fds):
+    """In a copy that becomes an interpreter: puts descriptors in the places of those of the process that it was copied
+    from."""
     requests, frames, *streams, handoff = fds
     private = [(requests, host.requests.fd), (frames, host.frames.fd), (handoff, host.handoff_fd)]
     private += [(streams[-1 - at], shown) for at, shown in enumerate(reversed(host.frames.outputs))]

@@ -25,7 +25,7 @@ def answer(host):
         if not data:
             return False
         try:
-            hand_over(sys.modules[__package__].server, wire.decode(data.decode("ascii")), fds, link)
+            carry_out(sys.modules[__package__].server, wire.decode(data.decode("ascii")), fds, link)
         finally:
             for fd in fds:
                 os.close(fd)
@@ -36,16 +36,25 @@ def answer(host):
         link.close()
 
 
-def hand_over(server, wish, fds, link):
-    """Wakes the copy from before the running cell, and answers before the end of that cell can be told."""
+def carry_out(server, wish, fds, link):
+    """Wakes the copy from before the running cell, and answers before the end of that cell can be told; or has an
+    interpreter forked beside this one."""
+    if "folder" in wish:
+        from . import aside
+
+        return link.send(answer_to(lambda: aside.ask_for(server, wish, fds)))
     with server.host.frames.lock:
-        try:
-            told = wake_successor(server, wish, fds)
-        except copies.Gone:
-            told = {"failed": "the process of that checkpoint did not take over; nothing has changed"}
-        except OSError as error:
-            told = {"failed": str(error)}
-        link.send(wire.dump(told).encode("ascii"))
+        link.send(answer_to(lambda: wake_successor(server, wish, fds)))
+
+
+def answer_to(work):
+    try:
+        told = work()
+    except copies.Gone:
+        told = {"failed": "the process of that checkpoint did not take over; nothing has changed"}
+    except OSError as error:
+        told = {"failed": str(error)}
+    return wire.dump(told).encode("ascii")
 
 
 def wake_successor(server, wish, fds):

@@ -8,54 +8,59 @@ use std::sync::Arc;
 use super::super::RequestId;
 use super::super::terminal::CellPty;
 use super::control::Control;
+use super::ends::BranchWish;
 use super::interpreter::Interpreter;
 use crate::process::SuspendKey;
 
 /// The ids of requests to a branch begin here: those of the interpreter that it was are lower.
 pub(super) const FIRST_ID: u64 = 1 << 40;
 
-/// The request for a hand-over that is not answered yet, and the cell that is to go to the background.
+/// The request for a branch that is not answered yet.
 #[derive(Debug, Default)]
-pub(super) struct PendingHandoff(Option<(RequestId, RequestId)>);
+pub(super) struct PendingHandoff(Option<(RequestId, BranchWish)>);
 
 impl PendingHandoff {
-    /// Begins to hand the prompt over, for request `id`: `cell` goes to the background, in the branch with the number
-    /// beside it; `current` is the request that runs.
+    /// Begins to carry out the request with this id; `current` is the request that runs.
     ///
     /// # Errors
     /// Why that is not possible.
     pub(super) fn begin(
         &mut self,
         id: RequestId,
-        (cell, branch): (RequestId, u32),
+        wish: BranchWish,
         current: Option<RequestId>,
         terminal: Option<&CellPty>,
         interpreter: &mut Interpreter,
     ) -> Result<(), String> {
         if self.0.is_some() {
-            return Err("it is on its way there".to_owned());
+            return Err("another branch is being made".to_owned());
         }
-        if current != Some(cell) {
+        if let BranchWish::Cell { cell, .. } = &wish
+            && current != Some(*cell)
+        {
             return Err("that cell does not run".to_owned());
         }
-        let begun = interpreter.begin_handoff(cell, branch, terminal);
+        let begun = interpreter.begin_handoff(&wish, terminal);
         begun.map_err(|error| error.to_string())?;
-        self.0 = Some((id, cell));
+        self.0 = Some((id, wish));
         Ok(())
     }
 
-    /// Returns the request, the cell and the branch of a hand-over that was answered, or why there is none.
+    /// Returns a request that was answered, and its branch, or why there is none.
     pub(super) fn finish(
         &mut self,
         interpreter: &mut Interpreter,
-    ) -> Option<(RequestId, RequestId, Result<Interpreter, String>)> {
+    ) -> Option<(RequestId, BranchWish, Result<Interpreter, String>)> {
         let answer = interpreter.handoff_answer()?;
-        let (id, cell) = self.0.take()?;
-        let split = answer.and_then(|process| {
-            let split = interpreter.split(process);
-            split.ok_or_else(|| "nothing was handed over".to_owned())
+        let (id, wish) = self.0.take()?;
+        let branch = answer.and_then(|process| {
+            let branch = match wish {
+                BranchWish::Cell { .. } => interpreter.split(process),
+                BranchWish::Aside { .. } => interpreter.beside(process),
+            };
+            branch.ok_or_else(|| "nothing was handed over".to_owned())
         });
-        Some((id, cell, split))
+        Some((id, wish, branch))
     }
 
     /// Takes the request, which gets no answer from the interpreter any more.
@@ -64,16 +69,17 @@ impl PendingHandoff {
     }
 }
 
-/// Returns the terminal of a branch, whose cell runs; keys before its start go to `control`.
+/// Returns the terminal of a branch, where a cell may run; keys before its start go to `control`.
 pub(super) fn branch_terminal(
     front: &CellPty,
     branch: &Interpreter,
     control: &Arc<Control>,
+    runs: bool,
 ) -> Arc<CellPty> {
     let keys = Arc::clone(control) as _;
     let pty = CellPty::new(front.size(), SuspendKey::Disabled, keys);
     if let Some(master) = branch.terminal() {
-        pty.install(master, true);
+        pty.install(master, runs);
     }
     Arc::new(pty)
 }

@@ -1,4 +1,5 @@
-//! Both ends of an interpreter's descriptors: for its start, and for a copy that gets the prompt while a cell runs.
+//! Both ends of an interpreter's descriptors: for its start, for a copy that gets the prompt while a cell runs, and for an
+//! interpreter that is forked beside it.
 //!
 //! In: the terminal of the cells, if they have one. Out: pipes and a socket; the message that carries their ends to a
 //! copy, and the answer to it (`assets/python/_ipycodex_runner/handoff.py`). Invariants: our ends never block; all ends
@@ -8,6 +9,7 @@ use std::fs::File;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -44,6 +46,13 @@ pub(super) struct TheirEnds {
     /// Standard input, output and error.
     pub(super) streams: [OwnedFd; 3],
     pub(super) handoff: OwnedFd,
+}
+
+/// What gets ends: the copy from before a cell, which goes on in the background, or an interpreter forked beside.
+#[derive(Debug, Clone)]
+pub(super) enum BranchWish {
+    Cell { cell: RequestId, branch: u32 },
+    Aside { branch: u32, folder: PathBuf },
 }
 
 /// The answer to a hand-over.
@@ -107,12 +116,18 @@ pub(super) fn open(terminal: Option<(Arc<OwnedFd>, OwnedFd)>) -> io::Result<(Our
 }
 
 impl TheirEnds {
-    /// Sends the ends to the interpreter whose cell runs as request `cell`, for its copy from before that cell.
+    /// Sends the ends to the interpreter, for another process, and what that is to be.
     ///
     /// # Errors
     /// Errors of the operating system.
-    pub(super) fn send(&self, handoff: &OwnedFd, cell: RequestId, branch: u32) -> io::Result<()> {
-        let message = json!({"id": cell.0, "branch": branch}).to_string();
+    pub(super) fn send(&self, handoff: &OwnedFd, wish: &BranchWish) -> io::Result<()> {
+        let message = match wish {
+            BranchWish::Cell { cell, branch } => json!({"id": cell.0, "branch": branch}),
+            BranchWish::Aside { branch, folder } => {
+                json!({"branch": branch, "folder": folder.to_string_lossy()})
+            }
+        };
+        let message = message.to_string();
         let [stdin, stdout, stderr] = &self.streams;
         let ends = [
             &self.requests,

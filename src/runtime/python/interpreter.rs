@@ -15,13 +15,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Resource, Signal, getrlimit};
 
+use super::super::OutputStream;
 use super::super::child_io::{CHUNK, InputPipe, OutputChunk, exit_descriptor};
 use super::super::control::timespec;
 use super::super::marks::nonce;
 use super::super::terminal::CellPty;
-use super::super::{OutputStream, RequestId};
 use super::control::Control;
-use super::ends::{self, OurEnds};
+use super::ends::{self, BranchWish, OurEnds};
 use super::find::Candidate;
 use super::plan::{Confinement, ScriptRun};
 use super::sequencer::Sequencer;
@@ -219,19 +219,18 @@ impl Interpreter {
         stream.source.as_ref()
     }
 
-    /// Asks the interpreter, whose cell runs as request `cell`, to hand the prompt over to its copy from before that
-    /// cell. [`Interpreter::handoff_answer`] says what came of it.
+    /// Asks the interpreter for a branch: to hand the prompt over, or to fork. [`Interpreter::handoff_answer`] says what
+    /// came of it.
     ///
     /// # Errors
     /// Errors of the operating system.
     pub(super) fn begin_handoff(
         &mut self,
-        cell: RequestId,
-        branch: u32,
+        wish: &BranchWish,
         terminal: Option<&CellPty>,
     ) -> io::Result<()> {
         let (ours, theirs) = ends::open(terminal.map(CellPty::open_spare).transpose()?)?;
-        theirs.send(&self.handoff, cell, branch)?;
+        theirs.send(&self.handoff, wish)?;
         self.successor = Some(ours);
         Ok(())
     }
@@ -257,6 +256,16 @@ impl Interpreter {
         let mut front = Interpreter::new(owner, own_exit, successor, self.nonce.clone());
         front.process = process;
         Some(std::mem::replace(self, front))
+    }
+
+    /// After a fork: returns the interpreter that this process is, beside this one.
+    pub(super) fn beside(&mut self, process: u32) -> Option<Interpreter> {
+        let ours = self.successor.take()?;
+        let owner = Owner::Branch(self.group().of_other(process));
+        let exit = exit_descriptor(process);
+        let mut beside = Interpreter::new(owner, exit, ours, self.nonce.clone());
+        beside.process = process;
+        Some(beside)
     }
 
     /// Becomes the branch again that it was split from, and ends the process that it was.

@@ -178,6 +178,7 @@ pub(crate) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
         | RuntimeRequest::ReplyRecord { .. }
         | RuntimeRequest::ReplyCall { .. }
         | RuntimeRequest::HandOff { .. }
+        | RuntimeRequest::Fork { .. }
         | RuntimeRequest::TakeBack(_) => return None,
         RuntimeRequest::Shutdown { .. } => json!({"type": "exit", "id": id}),
     };

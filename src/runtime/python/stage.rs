@@ -25,6 +25,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/arguments.py",
     "_ipycodex_runner/array_views.py",
     "_ipycodex_runner/arrive.py",
+    "_ipycodex_runner/aside.py",
     "_ipycodex_runner/background.py",
     "_ipycodex_runner/bindings.py",
     "_ipycodex_runner/branch.py",

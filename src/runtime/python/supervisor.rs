@@ -23,6 +23,7 @@ use super::capabilities;
 use super::claim::Claim;
 use super::control::Control;
 use super::deferred_finish::DeferredFinish;
+use super::ends::BranchWish;
 use super::host_calls::answered_call;
 use super::interpreter::{Interpreter, PollStep};
 use super::map::{InFlightRequests, typed_bytes, wants_to_leave};
@@ -272,13 +273,12 @@ impl PythonSupervisor {
             };
             match &request {
                 RuntimeRequest::HandOff { cell, branch } => {
-                    let (terminal, current) = (self.terminal.as_deref(), self.in_flight.current);
-                    let begun =
-                        self.handoff
-                            .begin(id, (*cell, *branch), current, terminal, interpreter);
-                    if let Err(why) = begun {
-                        self.events.send(kind.failed(id, &why));
-                    }
+                    let (cell, branch) = (*cell, *branch);
+                    self.begin_branch(id, BranchWish::Cell { cell, branch }, interpreter);
+                }
+                RuntimeRequest::Fork { branch, folder } => {
+                    let (branch, folder) = (*branch, folder.clone());
+                    self.begin_branch(id, BranchWish::Aside { branch, folder }, interpreter);
                 }
                 RuntimeRequest::TakeBack(branch) => {
                     let answer = self.take_back(branch, interpreter);
@@ -299,29 +299,34 @@ impl PythonSupervisor {
         self.update_running();
     }
 
-    /// Ends a hand-over that was answered.
+    fn begin_branch(&mut self, id: RequestId, wish: BranchWish, interpreter: &mut Interpreter) {
+        let (terminal, current) = (self.terminal.as_deref(), self.in_flight.current);
+        let begun = self.handoff.begin(id, wish, current, terminal, interpreter);
+        if let Err(why) = begun {
+            self.events.send(RequestKind::HandOff.failed(id, &why));
+        }
+    }
+
+    /// Ends a request for a branch that was answered.
     fn finish_handoff(&mut self, interpreter: &mut Interpreter) {
-        let Some((id, cell, split)) = self.handoff.finish(interpreter) else {
+        let Some((id, wish, branch)) = self.handoff.finish(interpreter) else {
             return;
         };
-        let answer = match split {
-            Ok(branch) => RuntimeReply::HandedOff(self.separate(cell, branch, interpreter)),
-            Err(why) => RuntimeReply::Failed(why),
+        let answer = match (branch, wish) {
+            (Ok(branch), BranchWish::Cell { cell, .. }) => {
+                RuntimeReply::Branch(self.separate(cell, branch, interpreter))
+            }
+            (Ok(branch), BranchWish::Aside { .. }) => {
+                let none = (InFlightRequests::default(), DeferredFinish::default());
+                RuntimeReply::Branch(self.start_branch(branch, none))
+            }
+            (Err(why), _) => RuntimeReply::Failed(why),
         };
         self.events.send(RuntimeEvent::Replied { id, answer });
     }
 
     /// Starts the runtime of a branch, which gets the cell; all else is the interpreter's that has the prompt.
     fn separate(&mut self, cell: RequestId, branch: Interpreter, front: &Interpreter) -> Branch {
-        let control = Arc::new(Control::new());
-        control.set_group(Some(branch.group()));
-        control.set_ready();
-        control.set_running(1, true);
-        let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);
-        let terminal = self
-            .terminal
-            .as_ref()
-            .map(|terminal| branch_terminal(terminal, &branch, &control));
         self.attach(front);
         let (in_flight, others) = self.in_flight.split(cell);
         for (id, kind) in others {
@@ -329,6 +334,26 @@ impl PythonSupervisor {
             self.events.send(kind.failed(id, why));
         }
         self.update_running();
+        let deferred = std::mem::take(&mut self.deferred_finish);
+        self.start_branch(branch, (in_flight, deferred))
+    }
+
+    /// Starts the runtime of a branch, with the requests that it has.
+    fn start_branch(
+        &self,
+        branch: Interpreter,
+        (in_flight, deferred_finish): (InFlightRequests, DeferredFinish),
+    ) -> Branch {
+        let control = Arc::new(Control::new());
+        control.set_group(Some(branch.group()));
+        control.set_ready();
+        let running = in_flight.running();
+        control.set_running(running, running > 0);
+        let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);
+        let terminal = self
+            .terminal
+            .as_ref()
+            .map(|terminal| branch_terminal(terminal, &branch, &control, running > 0));
         let claim = Arc::new(Claim::new(Arc::clone(&control)));
         let supervisor = BranchSupervisor {
             supervisor: PythonSupervisor {
@@ -339,7 +364,7 @@ impl PythonSupervisor {
                 in_flight,
                 handoff: PendingHandoff::default(),
                 claim: Some(Arc::clone(&claim)),
-                deferred_finish: std::mem::take(&mut self.deferred_finish),
+                deferred_finish,
                 startup: Startup::default(),
                 last_death: LastDeath::default(),
                 restarted: true,

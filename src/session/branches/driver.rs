@@ -68,7 +68,7 @@ pub(crate) fn on_event(step: &mut Step<'_>, branch: u32, event: BranchEvent) {
 
 fn on_handed_off(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeReply) {
     let branch = match reply {
-        RuntimeReply::HandedOff(branch) => branch,
+        RuntimeReply::Branch(branch) => branch,
         reply => {
             let why = why_not(&reply);
             return step.show(Notice::note(format!("the cell stays in front: {why}")));
