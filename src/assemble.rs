@@ -3,6 +3,7 @@
 //! The only code that names the concrete runtime and agent. Invariant: nothing here waits; files are read, threads
 //! are started, and later failures arrive as events or reports.
 
+mod aside;
 mod home;
 mod kernels;
 mod prompt_gate;
@@ -10,6 +11,8 @@ mod prompt_gate;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedReceiver;
 
 pub use kernels::{gateways, is_connection_file};
 pub use prompt_gate::PromptGate;
@@ -27,7 +30,7 @@ use crate::record::{self, Recall, RecordHandle, RecordOptions, SessionSpec};
 use crate::runtime::connect::{
     Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, ShellPlan, best_interpreter,
 };
-use crate::runtime::{IpythonFlags, Stdin};
+use crate::runtime::{IpythonFlags, Stdin, TerminalSize};
 use crate::screen::Screen;
 use crate::session::{
     self, ConnectRuntime, FilePlaces, FindSkills, LastingFile, MissingAgent, NotebookPlaces, Parts,
@@ -123,9 +126,6 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
     let python = greets.then(|| first_interpreter(&runtime)).flatten();
     let first = greets && settings.record && !paths.history.exists();
     let agent = agent_plan(environment, &settings, &settings.choices.agent, cwd.clone())?;
-    let kernels = plan_kernel(environment, &settings);
-    let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
-    let missing = missing_agent(environment.clone(), settings.clone());
     // Without a prompt to show, the start of the interpreter takes longest: it goes first, and the record is opened
     // meanwhile. Before a prompt the session's thread starts it.
     let told_at_start = !matches!(runtime, RuntimePlan::Embedded(_));
@@ -144,23 +144,23 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         false => Box::new(|| ()),
     };
     let (record, history_reports) = record::open_after(opening, begin, turn());
-    let parts = Parts {
-        runtime: PlannedRuntime {
-            capabilities: able,
-            needs_session_at_start: told_at_start,
-            connect,
-        },
-        shell: plan_shell(environment, &screen, cwd.clone()),
-        agent: Box::new(move || crate::agent::connect::connect(agent)),
-        agents,
-        missing,
-        kernels,
-        own_server: wanted.takes_clients.then(|| own_server(environment)),
+    let runtime = PlannedRuntime {
+        capabilities: able,
+        needs_session_at_start: told_at_start,
+        connect,
+    };
+    let surroundings = Surroundings {
+        cwd,
+        size: screen.size(),
+        choices: settings.choices.clone(),
         record: record.clone(),
         reports: history_reports,
-        instructions: settings.system_prompt.clone(),
-        choices: settings.choices.clone(),
-        cwd,
+    };
+    let parts = Parts {
+        asides: wanted
+            .asks
+            .then(|| aside::start(environment.clone(), settings.clone(), screen.size())),
+        own_server: wanted.takes_clients.then(|| own_server(environment)),
         stdin: wanted.stdin,
         files: wanted.asks.then(|| FilePlaces {
             stores: paths.state_dir.join("files"),
@@ -169,10 +169,6 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
                 .to_vec(),
             home: environment.home.clone(),
         }),
-        exact_log: paths.exact_log.clone(),
-        config_file: paths.config_file.clone(),
-        provenance: settings.provenance.clone(),
-        keys: Arc::clone(&settings.keys),
         resumed: wanted.resume.is_some(),
         runtime_at_once: wanted.runtime_at_once,
         wait_for_start: turn(),
@@ -181,11 +177,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
             own: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
             project: home::project(environment, wanted.at_home),
         },
-        skills: find_skills(environment, &settings.paths),
-        artifacts: paths.artifacts.clone(),
-        record_path: paths.history.clone(),
-        notebooks: NotebookPlaces::new(paths, environment.home.clone()),
-        lasting: LastingFile::new(&paths.state_dir, user_name(environment)),
+        ..silent_parts(environment, &settings, surroundings, runtime, agent)
     };
     let (session, background) = session::start(parts)?;
     log::trace!(target: STARTUP, "the session is started");
@@ -214,6 +206,66 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         python,
         waiting,
     })
+}
+
+/// What differs between the sessions of one program.
+struct Surroundings {
+    cwd: PathBuf,
+    /// Of the terminal.
+    size: TerminalSize,
+    choices: Choices,
+    record: RecordHandle,
+    /// Errors of the record's thread.
+    reports: UnboundedReceiver<Report>,
+}
+
+/// Returns the parts of a session that continues another one and that nobody looks at: it asks nobody.
+fn silent_parts(
+    environment: &Environment,
+    settings: &Settings,
+    around: Surroundings,
+    runtime: PlannedRuntime,
+    agent: AgentConfig,
+) -> Parts {
+    let Surroundings {
+        cwd,
+        size,
+        choices,
+        record,
+        reports,
+    } = around;
+    let paths = &settings.paths;
+    Parts {
+        runtime,
+        shell: plan_shell(environment, size, cwd.clone()),
+        agent: Box::new(move || crate::agent::connect::connect(agent)),
+        agents: plan_agent(environment.clone(), settings.clone(), cwd.clone()),
+        missing: missing_agent(environment.clone(), settings.clone()),
+        kernels: plan_kernel(environment, settings),
+        asides: None,
+        own_server: None,
+        record,
+        reports,
+        instructions: settings.system_prompt.clone(),
+        choices,
+        cwd,
+        stdin: Stdin::Refuse,
+        files: None,
+        exact_log: paths.exact_log.clone(),
+        config_file: paths.config_file.clone(),
+        provenance: settings.provenance.clone(),
+        keys: Arc::clone(&settings.keys),
+        resumed: true,
+        runtime_at_once: false,
+        wait_for_start: Box::new(|| ()),
+        asks: false,
+        startup_files: StartupFiles::default(),
+        skills: find_skills(environment, paths),
+        artifacts: paths.artifacts.clone(),
+        record_path: paths.history.clone(),
+        notebooks: NotebookPlaces::new(paths, environment.home.clone()),
+        lasting: LastingFile::new(&paths.state_dir, user_name(environment)),
+    }
 }
 
 /// Returns our own MCP server, for agents that take tools only from one: it connects back to this process.
@@ -315,11 +367,11 @@ fn first_interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
 }
 
 /// Returns the plan of the user's own shell; the shell is searched for when it is first needed.
-fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> PlannedRuntime {
+fn plan_shell(environment: &Environment, terminal: TerminalSize, cwd: PathBuf) -> PlannedRuntime {
     let plan = RuntimePlan::Shell(ShellPlan {
         cwd,
         variables: environment.variables.clone(),
-        terminal: screen.size(),
+        terminal,
     });
     PlannedRuntime {
         capabilities: crate::runtime::connect::capabilities(&plan),

@@ -45,6 +45,7 @@ impl Permission {
             | QuestionSubject::Replacement(_)
             | QuestionSubject::Files(_)
             | QuestionSubject::NameConflict(_)
+            | QuestionSubject::Offer(_)
             | QuestionSubject::Plan(_)
             | QuestionSubject::Pictures(_)
             | QuestionSubject::Variables(_) => Permission::Cells,

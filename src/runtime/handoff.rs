@@ -108,7 +108,7 @@ pub struct BackgroundReply {
 }
 
 /// What a merge does with one name.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct MergeRow {
     /// The name.

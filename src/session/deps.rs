@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agent::McpServer;
 use crate::config::{Keymap, Provenance};
 use crate::lasting::LastingFile;
-use crate::peers::{MissingAgent, PlanAgent, PlanKernel};
+use crate::peers::{MissingAgent, PlanAgent, PlanKernel, StartAside};
 use crate::runtime::StartupPlan;
 use crate::saving::NotebookPlaces;
 use crate::skills::ProjectFiles;
@@ -17,6 +17,8 @@ pub(super) struct SessionDeps {
     /// Reports the agents that are not installed.
     pub(super) missing: MissingAgent,
     pub(super) kernels: PlanKernel,
+    /// Starts a session for a turn beside the prompt, where there is a prompt.
+    pub(super) asides: Option<StartAside>,
     /// Our MCP server, for agents that take tools only from a server.
     pub(super) own_server: Option<McpServer>,
     /// The log of exact exchanges, written when the user turns it on.

@@ -28,7 +28,7 @@ use crate::lasting::Lasting;
 use crate::markdown::Background;
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
-use crate::peers::{ConnectAgent, RuntimeRequester};
+use crate::peers::{AsidePlan, ConnectAgent, RuntimeRequester};
 use crate::prompt::PromptEvent;
 use crate::question::{QuestionSubject, Reply};
 use crate::record::{
@@ -125,8 +125,12 @@ pub(crate) enum Effect {
     /// Number the cells of the user's interpreter in the session with this index.
     NumberIn(u32),
     ReplaceAgent(ConnectAgent),
-    /// A branch is a runtime from now on, which runs this cell; values on their way from it are in this folder.
-    AddBranch(u32, RequestId, Branch, PathBuf),
+    /// A branch is a runtime from now on, which runs this cell.
+    AddBranch(u32, RequestId, Branch),
+    /// Make a private folder; where that fails, what is written there fails, too, and says so.
+    MakeFolder(PathBuf),
+    /// Start a session for a turn beside the prompt; [`AsideEvent`](crate::branches::event::AsideEvent)s follow.
+    StartAside(u32, Box<AsidePlan>),
     /// End a branch, and remove its folder.
     EndBranch(u32, PathBuf),
     StartKernel(u32, KernelRequest),
@@ -237,6 +241,8 @@ pub(crate) enum Event {
     Interrupted,
     /// The running cell is to go to the background.
     BackgroundWanted,
+    /// The agent is to answer this prompt beside what runs.
+    AsideWanted(String),
     /// For this branch.
     Branch(u32, BranchEvent),
     /// The user skips the step of a replay.

@@ -32,6 +32,9 @@ use crate::text::report::Report;
 /// Interval at which a front-end calls back while it waits for the end of its session.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Longest wait for the end of a session that nobody looks at.
+const LEAVE: Duration = Duration::from_secs(5);
+
 /// A handle to a session; clones share the session.
 #[derive(Clone)]
 pub struct SessionHandle {
@@ -245,6 +248,11 @@ impl SessionHandle {
         self.raise(Event::BackgroundWanted);
     }
 
+    /// Has the agent answer this prompt (without its dot) beside what runs, in a fork of the session.
+    pub fn ask_aside(&self, prompt: String) {
+        self.raise(Event::AsideWanted(prompt));
+    }
+
     /// Sends more input to the running turn. [`AnswerEvent::Steered`](crate::AnswerEvent::Steered) says in its run
     /// whether the turn has taken it; a run that ends without has not.
     pub fn steer(&self, text: String) {
@@ -399,6 +407,11 @@ impl SessionHandle {
         // Fails when the loop has ended.
         self.query(Query::Suggest(Box::new(request)));
         suggesting
+    }
+
+    /// As [`SessionHandle::close`], for a session that nobody looks at.
+    pub(super) fn leave(&self) {
+        self.close(LEAVE);
     }
 
     /// Ends the session: stops jobs, writes pending rows, ends both peers. Waits at most `patience`; after that the

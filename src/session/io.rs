@@ -11,13 +11,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::asides::Asides;
 use crate::context::StepContext;
 use crate::deps::SessionDeps;
 use crate::effect::{Effect, Event, RecordWrite, RecordedOutput, To, emit};
 use crate::events::Notice;
 use crate::exact_log;
 use crate::file_steps::FileSteps;
-use crate::handle::{Command, Shared};
+use crate::handle::{Command, SessionHandle, Shared};
 use crate::input::shell_cell;
 use crate::outputs::Outputs;
 use crate::peers::{AgentPeer, RuntimeRequester};
@@ -35,6 +36,8 @@ pub(super) struct SessionIo {
     pub(super) record: RecordHandle,
     /// The row of the exchange in progress.
     pub(super) turn: Option<TurnKey>,
+    /// The sessions beside this one.
+    pub(super) asides: Asides,
     pub(super) outputs: Outputs,
     pub(super) workbook: Workbook,
     pub(super) files: FileSteps,
@@ -185,6 +188,11 @@ impl SessionIo {
                     runtime.notify(RuntimeRequest::ReplyInput { call, reply });
                 }
             }
+            Effect::AskRuntime(RuntimeRole::Branch(number), request, requester)
+                if self.asides.has(number) =>
+            {
+                self.asides.ask(number, request, requester, &self.inbox);
+            }
             Effect::AskRuntime(role, request, requester) => {
                 let refused = match self.runtimes.of(role) {
                     Some(runtime) => runtime.ask(request, requester),
@@ -237,16 +245,25 @@ impl SessionIo {
                         .spawn(move || drop(old));
                 }
             }
-            Effect::AddBranch(number, cell, branch, folder) => {
+            Effect::AddBranch(number, cell, branch) => {
                 self.runtimes.add_branch(number, &branch);
                 self.files.on_background(cell);
-                // Where that fails, what is written there fails, too, and says so.
-                let _ = DirBuilder::new().mode(0o700).create(folder);
+            }
+            Effect::MakeFolder(folder) => {
+                let _ = DirBuilder::new().mode(0o700).recursive(true).create(folder);
+            }
+            Effect::StartAside(number, plan) => {
+                let start = self.deps.asides.as_ref();
+                self.asides.start(number, &plan, start, &self.inbox);
             }
             Effect::EndBranch(number, folder) => {
-                let runtime = self.runtimes.remove_branch(number);
+                let (runtime, aside) = (
+                    self.runtimes.remove_branch(number),
+                    self.asides.remove(number),
+                );
                 drop(tokio::task::spawn_blocking(move || {
                     drop(runtime);
+                    aside.inspect(SessionHandle::leave);
                     // It may be gone.
                     let _ = std::fs::remove_dir_all(folder);
                 }));

@@ -182,7 +182,7 @@ pub(super) fn run_code(
     });
 }
 
-fn why_not_behind(told: Result<RuntimeReply, RecvError>) -> Option<String> {
+pub(super) fn why_not_behind(told: Result<RuntimeReply, RecvError>) -> Option<String> {
     match told {
         Ok(RuntimeReply::Background(told)) => told.why,
         Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => Some(why),

@@ -17,6 +17,7 @@ mod answer;
 mod answer_events;
 mod approvals;
 pub mod artifacts;
+mod asides;
 mod attachments;
 mod background_magic;
 mod branches;
@@ -122,10 +123,12 @@ pub use notebook_file::{IfMissing, NotebookFile, notebook_report};
 pub use notice::Notice;
 pub use notice::report_notice;
 pub use peers::{
-    ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
+    AsidePlan, ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
+    StartAside,
 };
 pub use question::{
-    NameConflict, ProposedCell, Question, QuestionChoice, QuestionSubject, Reply, SteppedCell,
+    NameConflict, Offer, OfferedFile, ProposedCell, Question, QuestionChoice, QuestionSubject,
+    Reply, SteppedCell,
 };
 pub use replacement::{InterpreterStep, LeavingEntry, Replacement, ReplacementPurpose};
 pub use replay::{Replay, ReplayStep};
@@ -165,6 +168,8 @@ pub struct Parts {
     pub missing: MissingAgent,
     /// Plans a kernel for the agent.
     pub kernels: PlanKernel,
+    /// Starts a session for a turn beside the prompt; `None` in such a session, and where nobody is at a prompt.
+    pub asides: Option<StartAside>,
     /// Our MCP server, for an agent that takes tools only from servers; `None` where that is not possible.
     pub own_server: Option<McpServer>,
     pub record: RecordHandle,

@@ -1,5 +1,6 @@
 //! The two peers of a session, connected when first needed: handles and event receivers.
 
+use std::path::PathBuf;
 use std::task::{Context, Poll};
 
 use tokio::sync::mpsc::Receiver;
@@ -7,11 +8,14 @@ use tokio::sync::oneshot;
 
 use crate::agent::{Agent, AgentEvent};
 use crate::branches::event::BranchQuestion;
-use crate::config::AgentChoice;
+use crate::config::{AgentChoice, Choices};
+use crate::handle::SessionHandle;
 use crate::ids::{CallId, JobId};
 use crate::kernels::KernelRequest;
+use crate::record::ForkOrigin;
+use crate::run::Run;
 use crate::runtime::{
-    EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeReply,
+    Branch, EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeReply,
 };
 use crate::text::report::Report;
 
@@ -42,6 +46,25 @@ pub type PlanAgent = Box<dyn Fn(&AgentChoice) -> Result<ConnectAgent, Report> + 
 /// Returns why an agent cannot be started, as far as that is known without starting it; `None` when no reason is
 /// known.
 pub type MissingAgent = Box<dyn Fn(&AgentChoice) -> Option<String> + Send>;
+
+/// A session for a turn beside the prompt, as it is planned.
+pub struct AsidePlan {
+    /// The interpreter.
+    pub branch: Branch,
+    /// What the agent is told before the prompt.
+    pub task: String,
+    /// Without its dot.
+    pub prompt: String,
+    /// What the session begins with.
+    pub origin: ForkOrigin,
+    pub choices: Choices,
+    pub cwd: PathBuf,
+}
+
+/// Starts a session for a turn beside the prompt; returns it with its events outside of runs.
+///
+/// The error says why it cannot begin.
+pub type StartAside = Box<dyn Fn(&AsidePlan) -> Result<(SessionHandle, Run), Report> + Send>;
 
 pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
 

@@ -7,7 +7,8 @@ use crate::agent::{Decision, QuestionAnswer, QuestionOption, Subject};
 use crate::file_rewind::FileRewind;
 use crate::lasting::Lasting;
 use crate::replacement::Replacement;
-use crate::runtime::SavedVariables;
+use crate::runtime::{MergeRow, SavedVariables};
+use crate::text::aligned;
 
 /// A question, open until it is answered or over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub enum QuestionSubject {
     Files(Box<FileRewind>),
     /// A name was changed here and in a branch that is merged.
     NameConflict(NameConflict),
+    /// A turn beside the prompt has left something.
+    Offer(Box<Offer>),
     /// Variables were kept when the session ended and can be restored.
     Variables(SavedVariables),
     /// A prompt consists of pictures alone and none can be sent; the reasons, a line each.
@@ -100,6 +103,82 @@ pub struct NameConflict {
     pub ours: String,
     /// The name that the value of the branch gets beside the other.
     pub both: String,
+    /// It is a file below the user's directory.
+    pub is_file: bool,
+}
+
+impl NameConflict {
+    /// Returns what tells it from all others of a merge.
+    pub(super) fn key(&self) -> String {
+        match self.is_file {
+            true => file_key(&self.name),
+            false => self.name.clone(),
+        }
+    }
+}
+
+/// A file among names: no name begins so.
+pub(super) fn file_key(path: &str) -> String {
+    format!("./{path}")
+}
+
+/// What a turn beside the prompt would bring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// Its In number.
+    pub line: u32,
+    /// Without its dot.
+    pub prompt: String,
+    /// Sources of the cells that it has run in its interpreter.
+    pub cells: Vec<String>,
+    pub names: Vec<MergeRow>,
+    pub files: Vec<OfferedFile>,
+}
+
+/// A file that a turn beside the prompt has written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedFile {
+    /// Below the user's directory.
+    pub path: String,
+    /// Its size.
+    pub theirs: String,
+    /// The size of another file in its place.
+    pub ours: Option<String>,
+}
+
+impl Offer {
+    /// Returns the code of the cells, as one text.
+    pub fn code(&self) -> String {
+        let cells = self.cells.iter().map(|cell| cell.trim_end());
+        cells.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Returns a line for each name and file: what it is, and what it does.
+    pub fn changes(&self) -> Vec<[String; 3]> {
+        let names = self.names.iter().map(|row| {
+            let refused = row.refused.as_ref();
+            let value = refused.map_or(row.theirs.clone(), |why| format!("stays behind: {why}"));
+            [row.change.clone(), row.name.clone(), value]
+        });
+        let files = self.files.iter().map(|file| {
+            let what = match file.ours {
+                Some(_) => "another file",
+                None => "new file",
+            };
+            [what.to_owned(), file.path.clone(), file.theirs.clone()]
+        });
+        names.chain(files).collect()
+    }
+
+    /// Returns all of it: the cells, then a line for each name and file.
+    pub fn details(&self) -> String {
+        let cells = self.cells.iter().enumerate();
+        let cells = cells.map(|(n, cell)| format!("# %% cell {}\n{}\n", n + 1, cell.trim_end()));
+        let changes = aligned(&self.changes()).into_iter();
+        let changes = changes.map(|line| format!("{line}\n"));
+        let text: String = cells.chain(changes).collect();
+        text.trim_end().to_owned()
+    }
 }
 
 /// A cell that the interpreter would step back over.
@@ -129,6 +208,12 @@ pub enum QuestionChoice {
     Mine,
     /// Both, under two names.
     Both,
+    /// Only the cells, to be run here.
+    Cells,
+    /// Undecided: show all of it first, then ask again.
+    Details,
+    /// Nothing, and forget it.
+    Drop,
     /// Undecided: edit it first.
     Edit,
     /// Yes, to the conversation alone: the interpreter stays.
@@ -250,6 +335,16 @@ impl Question {
                 let first = [QuestionChoice::Theirs, QuestionChoice::Mine].into_iter();
                 first.chain(both).chain([QuestionChoice::No]).collect()
             }
+            QuestionSubject::Offer(offer) => {
+                let cells = (!offer.cells.is_empty()).then_some(QuestionChoice::Cells);
+                let first = [QuestionChoice::Merge].into_iter().chain(cells);
+                let rest = [
+                    QuestionChoice::Details,
+                    QuestionChoice::Drop,
+                    QuestionChoice::No,
+                ];
+                first.chain(rest).collect()
+            }
             QuestionSubject::Replacement(plan) if plan.moves_more() => vec![
                 QuestionChoice::Once,
                 QuestionChoice::Conversation,
@@ -317,7 +412,10 @@ impl Reply {
                 | QuestionChoice::Diff
                 | QuestionChoice::Theirs
                 | QuestionChoice::Mine
-                | QuestionChoice::Both,
+                | QuestionChoice::Both
+                | QuestionChoice::Cells
+                | QuestionChoice::Details
+                | QuestionChoice::Drop,
             ) => of(&[RejectOnce]),
             Reply::Chosen(QuestionChoice::Stop) => of(&[Stop, RejectOnce]),
             Reply::Chosen(QuestionChoice::Named(number)) => match options.get(*number) {

@@ -51,6 +51,7 @@ fn handle(step: &mut Step<'_>, event: Event) {
         }
         Event::Interrupted => step.on_scheduler(SchedulerEvent::Interrupted),
         Event::BackgroundWanted => branches::driver::begin(step),
+        Event::AsideWanted(prompt) => branches::aside::begin_beside(step, prompt),
         Event::Branch(number, event) => branches::driver::on_event(step, number, event),
         Event::Steer(text) => step.raise_prompt(PromptEvent::Steer(text)),
         Event::Skipped => step.on_scheduler(SchedulerEvent::Skipped),
@@ -232,6 +233,7 @@ fn on_user_reply(step: &mut Step<'_>, requester: ApprovalRequester, reply: Reply
         ApprovalRequester::Merge { branch, name } => {
             branches::merge::on_answer(step, branch, name, &reply);
         }
+        ApprovalRequester::Offer(number) => branches::offer::on_answer(step, number, &reply),
         ApprovalRequester::RestoreVariables(file) => {
             startup::on_restore_answer(step, file, &reply);
         }

@@ -294,6 +294,15 @@ impl Scheduler {
             })
     }
 
+    /// The In number of the active job, if it has one.
+    pub(super) fn line(&self) -> Option<u32> {
+        match self.active()? {
+            ActiveJob::Cell(cell) => cell.run.line(),
+            ActiveJob::Prompt(prompt) => Some(prompt.line()),
+            _ => None,
+        }
+    }
+
     pub(super) fn role(&self) -> Option<RuntimeRole> {
         match self.active() {
             Some(ActiveJob::Cell(cell)) => Some(cell.run.role),

@@ -8,6 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::Parts;
 use crate::approvals::ApprovalQueue;
+use crate::asides::Asides;
 use crate::branches::Branches;
 use crate::deps::SessionDeps;
 use crate::effect::Event;
@@ -88,6 +89,7 @@ impl Session {
             agent: RefCell::new(AgentPeer::new(parts.agent)),
             record: parts.record,
             turn: None,
+            asides: Asides::default(),
             outputs: Outputs::new(parts.artifacts, parts.record_path),
             workbook: Workbook::default(),
             files: FileSteps::new(parts.files),
@@ -95,6 +97,7 @@ impl Session {
                 agents: parts.agents,
                 missing: parts.missing,
                 kernels: parts.kernels,
+                asides: parts.asides,
                 own_server: parts.own_server,
                 exact_log: parts.exact_log,
                 config_file: parts.config_file,

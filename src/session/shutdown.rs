@@ -57,6 +57,13 @@ pub(super) async fn leave(
     session.raise(Event::Closing);
     session.drain();
     session.io.runtimes.end_branches();
+    let asides = session.io.asides.take().into_iter();
+    let asides = asides.map(|aside| tokio::task::spawn_blocking(move || aside.leave()));
+    let asides: Vec<_> = asides.collect();
+    for aside in asides {
+        // Without an end in time, it ends with this process.
+        let _ = aside.await;
+    }
     // A record that was locked at the start may have the number by now.
     if session.state.numbering.session() == 0 {
         session

@@ -234,6 +234,7 @@ fn announced(who: &str, question: &Question) -> String {
         QuestionSubject::Plan(_) => "carry out a plan".to_owned(),
         QuestionSubject::Files(_) => "put files back".to_owned(),
         QuestionSubject::NameConflict(_) => "merge a name".to_owned(),
+        QuestionSubject::Offer(_) => "merge what a turn has left".to_owned(),
         QuestionSubject::Variables(_) => "bring variables back".to_owned(),
         QuestionSubject::Pictures(_) => "send a prompt without its picture".to_owned(),
         QuestionSubject::SkillCode { skill, .. } => {

@@ -64,6 +64,18 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             label(&mut rows, "there", value(&conflict.theirs));
             label(&mut rows, "here", value(&conflict.ours));
         }
+        QuestionSubject::Offer(offer) => {
+            label(&mut rows, "prompt", &offer.prompt);
+            if !offer.cells.is_empty() {
+                label(&mut rows, "cells", &offer.cells.len().to_string());
+            }
+            for line in aligned(&offer.changes()) {
+                rows.text(4, &line, Style::new());
+            }
+            let note =
+                "(a merge runs code of the values' types, as a cell of the agent's here would)";
+            rows.text(2, note, Style::new().dimmed());
+        }
         QuestionSubject::Variables(kept) => variables(kept, &mut rows),
         QuestionSubject::Pictures(lost) => {
             lost.iter().for_each(|why| rows.text(4, why, Style::new()))

@@ -64,10 +64,16 @@ pub(super) fn head(who: &str, about: &QuestionSubject) -> String {
             RewindDirection::Back => "Files were changed since then".to_owned(),
             RewindDirection::Forward => "The step back put files back".to_owned(),
         },
+        QuestionSubject::NameConflict(conflict) if conflict.is_file => format!(
+            "In [{}] has written {}, and another one is here",
+            conflict.line,
+            visible(&conflict.name)
+        ),
         QuestionSubject::NameConflict(conflict) => format!(
             "`{}` was changed by In [{}] and here",
             conflict.name, conflict.line
         ),
+        QuestionSubject::Offer(offer) => format!("In [{}] has left this", offer.line),
         QuestionSubject::Variables(kept) => format!(
             "The variables of this session were kept {} ago",
             age_in_words(Duration::from_secs(kept.age))
@@ -105,6 +111,7 @@ pub(super) fn ask(about: &QuestionSubject) -> &'static str {
             RewindDirection::Forward => "Undo that, too?",
         },
         QuestionSubject::NameConflict(_) => "Which one?",
+        QuestionSubject::Offer(_) => "Bring it here?",
         QuestionSubject::Variables(_) => "Bring them back?",
         QuestionSubject::Pictures(_) => "Send it all the same?",
         QuestionSubject::SkillCode { .. } => "Run this code?",
@@ -143,7 +150,12 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         QuestionChoice::No if matches!(about, QuestionSubject::Plan(_)) => {
             ('n', "no, keep planning")
         }
+        QuestionChoice::Merge if matches!(about, QuestionSubject::Offer(_)) => ('m', "merge"),
         QuestionChoice::Merge => ('m', "yes, and merge"),
+        QuestionChoice::Cells => ('c', "only the cells"),
+        QuestionChoice::Details => ('d', "details first"),
+        QuestionChoice::Drop => ('x', "drop it"),
+        QuestionChoice::No if matches!(about, QuestionSubject::Offer(_)) => ('n', "not now"),
         QuestionChoice::Diff => ('d', "show the diff first"),
         QuestionChoice::Theirs => ('t', "theirs"),
         QuestionChoice::Mine => ('m', "mine"),
@@ -242,6 +254,11 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Once if matches!(about, QuestionSubject::Plan(_)) => "✓ carrying it out",
         QuestionChoice::Edit => "… to be edited",
         QuestionChoice::No if matches!(about, QuestionSubject::Plan(_)) => "✗ still planning",
+        QuestionChoice::Merge if matches!(about, QuestionSubject::Offer(_)) => "✓ merging",
+        QuestionChoice::Cells => "✓ only the cells",
+        QuestionChoice::Details => "… the details",
+        QuestionChoice::Drop => "✗ dropped",
+        QuestionChoice::No if matches!(about, QuestionSubject::Offer(_)) => "✗ not now",
         QuestionChoice::Merge => "✓ putting them back, and merging",
         QuestionChoice::Diff => "… the diff",
         QuestionChoice::Theirs => "✓ theirs",
@@ -321,6 +338,7 @@ pub(super) fn brief(about: &QuestionSubject) -> String {
             counted(count, "file")
         }
         QuestionSubject::NameConflict(conflict) => conflict.name.clone(),
+        QuestionSubject::Offer(offer) => format!("what In [{}] has left", offer.line),
         QuestionSubject::Variables(kept) => counted(kept.rows.len(), "variable"),
         QuestionSubject::Pictures(lost) => lost.join("; "),
         QuestionSubject::SkillCode { skill, .. } => format!("code of the skill {skill}"),

@@ -119,6 +119,7 @@ pub(super) fn describe(about: &QuestionSubject) -> (&'static str, String) {
             } = conflict;
             ("merge", format!("{name}: {theirs} there, {ours} here"))
         }
+        QuestionSubject::Offer(offer) => ("offer", offer.details()),
         QuestionSubject::Variables(kept) => {
             let names = kept.rows.iter().map(|row| row.name.as_str());
             ("variables", names.collect::<Vec<_>>().join(", "))
@@ -141,6 +142,9 @@ pub(super) fn decision(reply: &Reply, options: &[QuestionOption]) -> String {
         Reply::Chosen(QuestionChoice::Theirs) => "theirs".to_owned(),
         Reply::Chosen(QuestionChoice::Mine) => "mine".to_owned(),
         Reply::Chosen(QuestionChoice::Both) => "both".to_owned(),
+        Reply::Chosen(QuestionChoice::Cells) => "cells".to_owned(),
+        Reply::Chosen(QuestionChoice::Details) => "details".to_owned(),
+        Reply::Chosen(QuestionChoice::Drop) => "drop".to_owned(),
         Reply::Chosen(QuestionChoice::Conversation) => "conversation".to_owned(),
         Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
         Reply::Chosen(QuestionChoice::Always) => "always in this directory".to_owned(),

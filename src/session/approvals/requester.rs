@@ -35,6 +35,8 @@ pub(crate) enum ApprovalRequester {
         branch: u32,
         name: String,
     },
+    /// What the turn beside the prompt with this number has left.
+    Offer(u32),
     /// A resumed session; the file holds its variables.
     RestoreVariables(PathBuf),
     /// The active prompt, before the agent gets it.
@@ -54,6 +56,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Replacement(_)
             | ApprovalRequester::Rewind(_)
             | ApprovalRequester::Merge { .. }
+            | ApprovalRequester::Offer(_)
             | ApprovalRequester::RestoreVariables(_)
             | ApprovalRequester::Plan(_)
             | ApprovalRequester::Prompt => &[],
@@ -72,6 +75,7 @@ impl ApprovalRequester {
             | ApprovalRequester::Replacement(_)
             | ApprovalRequester::Rewind(_)
             | ApprovalRequester::Merge { .. }
+            | ApprovalRequester::Offer(_)
             | ApprovalRequester::RestoreVariables(_)
             | ApprovalRequester::Plan(_)
             | ApprovalRequester::Prompt => true,

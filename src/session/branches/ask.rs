@@ -1,5 +1,6 @@
 //! Questions to the interpreters of branches and to the one at the prompt, what their answers say, and a branch's end.
 
+use super::BranchWork;
 use super::event::BranchQuestion;
 use crate::effect::Effect;
 use crate::events::Notice;
@@ -42,18 +43,29 @@ pub(super) fn ask_branch(
     ask(step, RuntimeRole::Branch(branch), branch, question, request);
 }
 
-/// Ends a branch and what belongs to it.
+/// Ends a branch, which holds nothing for the prompt any more; of a turn, the answer stays.
 pub(super) fn drop_branch(step: &mut Step<'_>, number: u32) {
-    if let Some(cell) = step.state.branches.remove(number) {
-        step.push(Effect::EndBranch(number, cell.folder));
-        let request = BackgroundRequest::Forget { branch: number };
-        ask_prompt(step, number, BranchQuestion::Nothing, request);
+    let Some(mut job) = step.state.branches.remove(number) else {
+        return;
+    };
+    match job.work {
+        BranchWork::Cell { .. } => {
+            step.push(Effect::EndBranch(number, job.folder));
+            let request = BackgroundRequest::Forget { branch: number };
+            ask_prompt(step, number, BranchQuestion::Nothing, request);
+        }
+        BranchWork::Aside(turn) => {
+            step.push(Effect::EndBranch(number, job.folder.clone()));
+            job.work = BranchWork::Answer(turn);
+            step.state.branches.insert(number, job);
+        }
+        BranchWork::Answer(_) => step.state.branches.insert(number, job),
     }
 }
 
 pub(super) fn none(line: u32) -> Notice {
     Notice::note(format!(
-        "In [{line}] is not in the background; `%ipycodex jobs` lists what is"
+        "In [{line}] is not beside the prompt; `%ipycodex jobs` lists what is"
     ))
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::ask::{ask, ask_branch, ask_prompt, drop_branch, names_in, none, why_not};
 use super::event::{BranchEvent, BranchQuestion};
-use super::{BranchCell, BranchEnd, changes_in_words, merge};
+use super::{BranchEnd, BranchJob, BranchWork, aside, merge};
 use crate::cell::{CellProgress, CellResult};
 use crate::effect::{Effect, Event, To, emit};
 use crate::events::{BeginEvent, CellEvent, Notice, TextEvent};
@@ -40,8 +40,8 @@ pub(crate) fn begin(step: &mut Step<'_>) {
     ask(step, RuntimeRole::User, branch, question, request);
 }
 
-/// What follows the end of a cell in the background.
-enum AfterEnd {
+/// What follows the end of a cell in the background, or of a turn.
+pub(super) enum AfterEnd {
     /// Its state is at the prompt.
     AtPrompt,
     /// Its names can be brought over.
@@ -53,8 +53,12 @@ enum AfterEnd {
 }
 
 pub(crate) fn on_event(step: &mut Step<'_>, branch: u32, event: BranchEvent) {
-    let BranchEvent::Answered(question, reply) = event;
+    let (question, reply) = match event {
+        BranchEvent::Answered(question, reply) => (question, reply),
+        BranchEvent::Aside(event) => return aside::on_event(step, branch, event),
+    };
     match question {
+        BranchQuestion::Fork => aside::on_forked(step, branch, reply),
         BranchQuestion::HandOff(job) => on_handed_off(step, branch, job, reply),
         BranchQuestion::Base => on_base(step, branch, reply),
         BranchQuestion::Digest => on_digest(step, branch, reply),
@@ -82,21 +86,24 @@ fn on_handed_off(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeRep
     };
     run.move_to(RuntimeRole::Branch(number));
     let folder = folder(number);
-    let cell = BranchCell {
+    let cell = BranchJob {
         line,
-        code: run.first_line().to_owned(),
-        run,
-        branch: branch.clone(),
+        title: run.first_line().to_owned(),
+        work: BranchWork::Cell {
+            run: Box::new(run),
+            branch: branch.clone(),
+            uses: step.ctx.user().uses(),
+        },
         folder: folder.clone(),
         begun: step.ctx.now,
-        uses: step.ctx.user().uses(),
         waiting: None,
         rows: Vec::new(),
         end: None,
         merge: None,
     };
     step.state.branches.insert(number, cell);
-    step.push(Effect::AddBranch(number, id, branch, folder));
+    step.push(Effect::AddBranch(number, id, branch));
+    step.push(Effect::MakeFolder(folder));
     step.push(Effect::InterpreterMoved);
     let ended = CellEvent::Ended {
         ending: Ending::Ok,
@@ -111,7 +118,7 @@ fn on_handed_off(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeRep
 }
 
 /// Returns a place that nobody else can have taken.
-fn folder(number: u32) -> PathBuf {
+pub(super) fn folder(number: u32) -> PathBuf {
     let random = RandomState::new().build_hasher().finish();
     std::env::temp_dir().join(format!("ipycodex-branch-{number}-{random:016x}"))
 }
@@ -174,7 +181,9 @@ fn on_cell_ended(step: &mut Step<'_>, number: u32, result: &CellResult) {
         Ending::Lost(why) => format!("was lost ({why})"),
     };
     let took = step.ctx.now.saturating_duration_since(cell.begun);
-    cell.run.hide();
+    if let BranchWork::Cell { run, .. } = &mut cell.work {
+        run.hide();
+    }
     cell.end = Some(BranchEnd {
         what,
         took: result.took.max(took),
@@ -216,8 +225,14 @@ fn on_digest(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
         return;
     };
     cell.rows = told.rows;
-    if cell.uses == uses {
-        let request = RuntimeRequest::TakeBack(cell.branch.clone());
+    if let BranchWork::Cell {
+        branch,
+        uses: before,
+        ..
+    } = &cell.work
+        && *before == uses
+    {
+        let request = RuntimeRequest::TakeBack(branch.clone());
         let question = BranchQuestion::TakeBack;
         return ask(step, RuntimeRole::User, number, question, request);
     }
@@ -243,44 +258,50 @@ fn on_taken_back(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     tell_end(step, number, AfterEnd::AtPrompt);
 }
 
-/// Says that a cell has ended, and what follows; those who wait go on. A branch that holds nothing for the prompt ends.
-fn tell_end(step: &mut Step<'_>, number: u32, after: AfterEnd) {
-    let Some(cell) = step.state.branches.get(number) else {
+/// Says that a cell or a turn has ended, and what follows; those who wait go on. A branch that holds nothing for the
+/// prompt ends.
+pub(super) fn tell_end(step: &mut Step<'_>, number: u32, after: AfterEnd) {
+    let Some(job) = step.state.branches.get(number) else {
         return;
     };
-    let (line, names) = (cell.line, changes_in_words(&cell.rows));
-    let holds_names = match after {
+    let (line, offer) = (job.line, job.offer_in_words());
+    let holds = match after {
         AfterEnd::AtPrompt | AfterEnd::Died => false,
-        AfterEnd::Merge => !cell.rows.is_empty(),
+        AfterEnd::Merge => offer.is_some(),
         AfterEnd::NotCompared(_) => true,
     };
-    let Some(end) = &mut cell.end else {
+    let offer = offer.unwrap_or_else(|| "no names changed".to_owned());
+    let what = match job.work {
+        BranchWork::Cell { .. } => "output",
+        BranchWork::Aside(_) | BranchWork::Answer(_) => "answer",
+    };
+    let Some(end) = &mut job.end else {
         return;
     };
     end.is_compared = false;
     let died = matches!(after, AfterEnd::Died);
     let mut text = format!("In [{line}] {} after {}", end.what, age_in_words(end.took));
     text.push_str(&match after {
-        AfterEnd::AtPrompt => format!(": {names}; its state is at the prompt"),
-        AfterEnd::Merge if !holds_names => format!(": {names}"),
-        AfterEnd::Merge => format!(": {names}; `%ipycodex merge {line}` brings them here"),
+        AfterEnd::AtPrompt => format!(": {offer}; its state is at the prompt"),
+        AfterEnd::Merge if !holds => format!(": {offer}"),
+        AfterEnd::Merge => format!(": {offer}; `%ipycodex merge {line}` brings it here"),
         AfterEnd::NotCompared(why) => format!(" (its names were not compared: {why})"),
         AfterEnd::Died => String::new(),
     });
     if end.has_output {
-        text.push_str(&format!("; its output: `%ipycodex show {line}`"));
+        text.push_str(&format!("; its {what}: `%ipycodex show {line}`"));
     }
     let notice = match died {
         true => Notice::warning(text),
         false => Notice::note(text),
     };
-    let waiting = cell.waiting.take();
+    let waiting = job.waiting.take();
     let waits = waiting.filter(|job| step.state.scheduler.is_current(*job));
     match waits {
         None => step.send_to_background(notice),
         Some(job) => step.finish_wait(job, emit(notice)),
     }
-    if !holds_names {
+    if !holds {
         drop_branch(step, number);
     }
 }
@@ -320,7 +341,7 @@ fn begin_wait<'a>(
     step: &'a mut Step<'_>,
     number: u32,
     out: &RunSender,
-) -> Option<&'a mut BranchCell> {
+) -> Option<&'a mut BranchJob> {
     let holder = ActiveJob::Command { firm: false };
     let job = step.state.scheduler.start(holder, out.clone());
     step.send(out, BeginEvent::Wait);
@@ -329,15 +350,27 @@ fn begin_wait<'a>(
     Some(cell)
 }
 
-/// Shows the output of a cell that runs in the background, until it ends; returns false when it does not run there.
+/// Shows the output of a cell that runs in the background, or the answer of a turn, until it ends; returns false for a
+/// cell that does not run there.
 pub(crate) fn watch(step: &mut Step<'_>, line: u32, out: &RunSender) -> bool {
-    let running = step.state.branches.of_line(line);
-    let running = running.filter(|(_, cell)| cell.is_running());
-    let number = running.map(|(number, _)| number);
-    let Some(cell) = number.and_then(|number| begin_wait(step, number, out)) else {
+    let Some((number, job)) = step.state.branches.of_line(line) else {
         return false;
     };
-    let mut text = cell.run.show_to(out.clone());
+    let (runs, is_cell) = (
+        job.is_running(),
+        matches!(job.work, BranchWork::Cell { .. }),
+    );
+    if runs {
+        drop(begin_wait(step, number, out));
+    }
+    if !is_cell {
+        return aside::watch(step, number, out);
+    }
+    let job = step.state.branches.get(number).filter(|_| runs);
+    let Some(BranchWork::Cell { run, .. }) = job.map(|job| &mut job.work) else {
+        return false;
+    };
+    let mut text = run.show_to(out.clone());
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
@@ -353,17 +386,21 @@ pub(crate) fn watch(step: &mut Step<'_>, line: u32, out: &RunSender) -> bool {
 /// Why the session cannot be left for another one: cells in the background are its own.
 pub(crate) fn why_stay(step: &Step<'_>) -> Option<Notice> {
     let line = step.state.branches.first_line()?;
-    let text = format!("In [{line}] is in the background, so this session stays");
+    let text = format!("In [{line}] is beside the prompt, so this session stays");
     let hint = format!("`%ipycodex wait {line}`, `merge {line}` or `kill {line}`, then again");
     Some(Notice::warning(text).hint(hint))
 }
 
-/// Ends a cell in the background, or drops what an ended one has left.
+/// Ends what is beside the prompt, or drops what it has left.
 pub(crate) fn kill(step: &mut Step<'_>, line: u32, out: &RunSender) {
-    let Some((number, cell)) = step.state.branches.of_line(line) else {
+    let Some((number, job)) = step.state.branches.of_line(line) else {
         return step.send(out, none(line));
     };
-    if cell.is_running() {
+    let (runs, is_cell) = (
+        job.is_running(),
+        matches!(job.work, BranchWork::Cell { .. }),
+    );
+    if runs && is_cell {
         let kill = Effect::Kill {
             role: RuntimeRole::Branch(number),
             over_time: false,
@@ -372,6 +409,10 @@ pub(crate) fn kill(step: &mut Step<'_>, line: u32, out: &RunSender) {
         return step.push_for(kill, out);
     }
     drop_branch(step, number);
-    let text = format!("what In [{line}] has left was dropped");
+    step.state.branches.remove(number);
+    let text = match runs {
+        true => format!("In [{line}] was ended"),
+        false => format!("what In [{line}] has left was dropped"),
+    };
     step.send(out, Notice::note(text));
 }

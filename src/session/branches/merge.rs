@@ -5,10 +5,11 @@
 //! nothing, and the branch stays; the branch ends with a merge that was carried out.
 
 use super::ask::{ask_branch, ask_prompt, drop_branch, names_in, none};
-use super::event::BranchQuestion;
-use super::merge_run::MergeRun;
+use super::event::{AsideEvent, BranchEvent, BranchQuestion};
+use super::merge_run::{MergeRun, both};
+use super::{BranchWork, aside, files, offer};
 use crate::approvals::ApprovalRequester;
-use crate::effect::emit;
+use crate::effect::{Event, emit};
 use crate::events::{BeginEvent, Notice};
 use crate::ids::JobId;
 use crate::question::{NameConflict, QuestionChoice, QuestionSubject, Reply};
@@ -25,14 +26,36 @@ pub(crate) fn begin(step: &mut Step<'_>, line: u32, out: &RunSender) {
         let text = format!("In [{line}] still runs: `%ipycodex wait {line}`");
         return step.send(out, Notice::note(text));
     }
+    match &cell.work {
+        BranchWork::Answer(_) => {
+            let text = format!("In [{line}] offers nothing more; `%ipycodex show {line}`");
+            step.send(out, Notice::note(text));
+        }
+        BranchWork::Aside(_) if step.ctx.deps.asks => offer::ask(step, number, out),
+        BranchWork::Aside(_) | BranchWork::Cell { .. } => start(step, number, out),
+    }
+}
+
+/// Merges a branch that has ended.
+pub(super) fn start(step: &mut Step<'_>, number: u32, out: &RunSender) {
     let holder = ActiveJob::Command { firm: false };
     let job = step.state.scheduler.start(holder, out.clone());
-    cell.merge = Some(MergeRun::new(job));
-    let request = BackgroundRequest::Plan {
-        base: cell.folder.join("base"),
-        theirs: cell.folder.join("theirs"),
-    };
     step.send(out, BeginEvent::Wait);
+    let Some(branch) = step.state.branches.get(number) else {
+        return;
+    };
+    let mut run = MergeRun::new(job);
+    if let BranchWork::Aside(turn) = &branch.work {
+        run.files.clone_from(&turn.files);
+    }
+    branch.merge = Some(run);
+    if branch.rows.is_empty() {
+        return next(step, number, job);
+    }
+    let request = BackgroundRequest::Plan {
+        base: branch.folder.join("base"),
+        theirs: branch.folder.join("theirs"),
+    };
     ask_prompt(step, number, BranchQuestion::Plan(job), request);
 }
 
@@ -60,28 +83,25 @@ fn next(step: &mut Step<'_>, number: u32, job: JobId) {
     let is_open = |row: &&MergeRow| {
         row.conflict && row.refused.is_none() && !run.decided.contains_key(&row.name)
     };
-    let Some(row) = run.rows.iter().find(is_open).cloned() else {
+    let conflict = run.rows.iter().find(is_open).map(|row| NameConflict {
+        line,
+        both: both(&row.name, line),
+        name: row.name.clone(),
+        theirs: row.theirs.clone(),
+        ours: row.ours.clone(),
+        is_file: false,
+    });
+    let Some(conflict) = conflict.or_else(|| run.open_file(line)) else {
         return carry(step, number, job);
     };
+    let name = conflict.key();
     if !asks {
-        run.decided.insert(row.name, QuestionChoice::Mine);
+        run.decided.insert(name, QuestionChoice::Mine);
         return next(step, number, job);
     }
-    let name = row.name;
-    let about = QuestionSubject::NameConflict(NameConflict {
-        line,
-        both: both(&name, line),
-        name: name.clone(),
-        theirs: row.theirs,
-        ours: row.ours,
-    });
+    let about = QuestionSubject::NameConflict(conflict);
     let branch = number;
     step.ask_user(about, ApprovalRequester::Merge { branch, name });
-}
-
-/// The name of their value beside ours.
-fn both(name: &str, line: u32) -> String {
-    format!("{name}_{line}")
 }
 
 pub(crate) fn on_answer(step: &mut Step<'_>, number: u32, name: String, reply: &Reply) {
@@ -121,13 +141,14 @@ fn carry(step: &mut Step<'_>, number: u32, job: JobId) {
         }
     }
     let (shared, outdated) = (run.shared.clone(), run.outdated.clone());
-    let Some(cell) = step
-        .state
-        .branches
-        .get(number)
-        .filter(|_| !names.is_empty())
-    else {
-        return unpack(step, number, job, false);
+    if names.is_empty() {
+        return match run.deleted.is_empty() {
+            true => bring_files(step, number, Vec::new()),
+            false => unpack(step, number, job, false),
+        };
+    }
+    let Some(cell) = step.state.branches.get(number) else {
+        return;
     };
     let request = BackgroundRequest::Pack {
         names,
@@ -170,24 +191,66 @@ fn unpack(step: &mut Step<'_>, number: u32, job: JobId, packed: bool) {
 }
 
 pub(super) fn on_unpacked(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
-    let told = match names_in(reply) {
-        Ok(told) => told,
-        Err(why) => return fail(step, number, &why),
+    match names_in(reply) {
+        Ok(told) => bring_files(step, number, told.names),
+        Err(why) => fail(step, number, &why),
+    }
+}
+
+/// Copies the files that were decided for; these names have come.
+fn bring_files(step: &mut Step<'_>, number: u32, names: Vec<String>) {
+    let directory = step.state.cwd.clone();
+    let Some(branch) = step.state.branches.get(number) else {
+        return;
     };
+    let Some(run) = &branch.merge else {
+        return;
+    };
+    let (copies, folder) = (run.copies(branch.line), files::offered(&branch.folder));
+    if copies.is_empty() {
+        return finish(step, number, names, Vec::new());
+    }
+    step.spawn_blocking(move || {
+        let bring = |(path, target, replaces): (String, String, bool)| {
+            let brought = files::bring(&folder, &directory, &path, (&target, replaces));
+            (target, brought)
+        };
+        let files = copies.into_iter().map(bring).collect();
+        let brought = AsideEvent::Brought { names, files };
+        Event::Branch(number, BranchEvent::Aside(brought))
+    });
+}
+
+/// Tells what has come; the branch ends.
+pub(super) fn finish(
+    step: &mut Step<'_>,
+    number: u32,
+    mut names: Vec<String>,
+    files: Vec<(String, Result<(), String>)>,
+) {
     let asks = step.ctx.deps.asks;
-    let Some(cell) = step.state.branches.get(number) else {
+    let Some(branch) = step.state.branches.get(number) else {
         return;
     };
-    let Some(run) = cell.merge.take() else {
+    let Some(mut run) = branch.merge.take() else {
         return;
     };
-    let effects = run.report(cell.line, &told.names, asks);
+    for (path, brought) in files {
+        match brought {
+            Ok(()) => names.push(path),
+            Err(why) => drop(run.refused.insert(path, why)),
+        }
+    }
+    let effects = run.report(branch.line, &names, asks);
     match step.state.scheduler.is_current(run.job) {
         true => step.finish_wait(run.job, effects),
         false => {
             let background = step.state.background.clone();
             step.extend_for(effects, &background);
         }
+    }
+    if !names.is_empty() {
+        aside::record_merge(step, number, &names.join(", "));
     }
     drop_branch(step, number);
 }

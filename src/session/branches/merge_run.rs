@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::effect::{Effect, emit};
 use crate::events::{Notice, TextEvent};
 use crate::ids::JobId;
-use crate::question::QuestionChoice;
+use crate::question::{NameConflict, OfferedFile, QuestionChoice, file_key};
 use crate::runtime::MergeRow;
 
 /// A merge under way.
@@ -25,6 +25,24 @@ pub(crate) struct MergeRun {
     /// Names that become others.
     pub(super) renames: BTreeMap<String, String>,
     pub(super) deleted: Vec<String>,
+    /// Files that are offered.
+    pub(super) files: Vec<OfferedFile>,
+}
+
+/// The name of their value beside ours.
+pub(super) fn both(name: &str, line: u32) -> String {
+    format!("{name}_{line}")
+}
+
+/// The name of their file beside ours.
+fn both_files(path: &str, line: u32) -> String {
+    let (stem, suffix) = match path.rsplit_once('.') {
+        Some((stem, suffix)) if !stem.is_empty() && !suffix.contains('/') => {
+            (stem, format!(".{suffix}"))
+        }
+        _ => (path, String::new()),
+    };
+    format!("{stem}_{line}{suffix}")
 }
 
 impl MergeRun {
@@ -39,7 +57,41 @@ impl MergeRun {
             refused: BTreeMap::new(),
             renames: BTreeMap::new(),
             deleted: Vec::new(),
+            files: Vec::new(),
         }
+    }
+
+    /// Returns the next file that is another here and was not decided about.
+    pub(super) fn open_file(&self, line: u32) -> Option<NameConflict> {
+        let conflicts = self.files.iter().filter_map(|file| {
+            Some(NameConflict {
+                line,
+                both: both_files(&file.path, line),
+                name: file.path.clone(),
+                theirs: file.theirs.clone(),
+                ours: file.ours.clone()?,
+                is_file: true,
+            })
+        });
+        let mut conflicts = conflicts.filter(|it| !self.decided.contains_key(&it.key()));
+        conflicts.next()
+    }
+
+    /// Returns the files to copy: from where, to where, and whether in place of another.
+    pub(super) fn copies(&self, line: u32) -> Vec<(String, String, bool)> {
+        let copies = self.files.iter().filter_map(|file| {
+            let path = file.path.clone();
+            match self.decided.get(&file_key(&path)) {
+                Some(QuestionChoice::Mine) => None,
+                Some(QuestionChoice::Both) => {
+                    let target = both_files(&path, line);
+                    Some((path, target, false))
+                }
+                Some(QuestionChoice::Theirs) => Some((path.clone(), path, true)),
+                _ => Some((path.clone(), path, false)),
+            }
+        });
+        copies.collect()
     }
 
     /// Tells what was brought over from the cell with this In number, and what was not; `asked`: the user has decided

@@ -266,6 +266,7 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         MagicEffect::Plan(PlanCommand::Switch(on)) => plan::switch(step, on, out),
         MagicEffect::Plan(PlanCommand::Act) => step.wait(out, plan::find(record)),
         MagicEffect::LookBack(wish) => look_back::begin(step, wish, number, out),
+        MagicEffect::Aside(prompt) => branches::aside::begin(step, prompt, number),
         MagicEffect::ListJobs => branches::driver::list(step, out),
         MagicEffect::Wait(line) => branches::driver::wait(step, line, out),
         MagicEffect::KillCell(line) => branches::driver::kill(step, line, out),

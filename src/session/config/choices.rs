@@ -103,6 +103,21 @@ impl Default for Choices {
 }
 
 impl Choices {
+    /// Returns the choices for a turn beside the prompt: it asks nobody, its cells run in an interpreter that can change
+    /// nothing, and its commands can change nothing either.
+    pub fn for_aside(&self) -> Self {
+        Choices {
+            approvals: Approvals::Never,
+            sandbox: Sandbox::ReadOnly,
+            run_cells: RunCells::Auto,
+            checkpoints: 0,
+            rewind_files: RewindFiles::Off,
+            keep_variables: false,
+            plan: false,
+            ..self.clone()
+        }
+    }
+
     pub fn turn_settings(&self, cwd: &Path) -> TurnSettings {
         TurnSettings {
             model: (!self.model.is_empty()).then(|| self.model.clone()),

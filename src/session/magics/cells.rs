@@ -53,29 +53,46 @@ pub(super) const REPLAY: Magic = Magic {
     run: Run::With(replay),
 };
 
+pub(super) const ASIDE: Magic = Magic {
+    name: "aside",
+    arguments: ".PROMPT",
+    help: "have the agent work beside the prompt",
+    more: "The agent gets a fork of the conversation and of the interpreter, and answers while you go on; Alt-Enter \
+           does the same with a prompt that you type while something runs. Its cells run there without asking, and \
+           change nothing but files in a folder of their own. `jobs` lists it, `show N` shows its answer, `kill N` \
+           ends it. What it offers at the end, `merge N` brings here: names and files, or only the cells.",
+    run: Run::With(|magic, line, _| match line.trim().strip_prefix('.') {
+        Some(prompt) if !prompt.trim().is_empty() => {
+            Ok(vec![MagicEffect::Aside(prompt.to_owned())])
+        }
+        _ => Err(format!("Usage: %ipycodex {} .PROMPT", magic.name)),
+    }),
+};
+
 pub(super) const WAIT: Magic = Magic {
     name: "wait",
     arguments: "N",
-    help: "wait for a cell in the background",
-    more: "Ctrl-C ends the waiting, not the cell.",
+    help: "wait for what works beside the prompt",
+    more: "Ctrl-C ends the waiting, not the cell or the turn.",
     run: Run::With(|magic, line, _| Ok(vec![MagicEffect::Wait(number(magic, line)?)])),
 };
 
 pub(super) const KILL: Magic = Magic {
     name: "kill",
     arguments: "N",
-    help: "end a cell in the background",
-    more: "Of one that has ended, it drops the names that were not merged.",
+    help: "end what works beside the prompt",
+    more: "Of what has ended, it drops what was not merged.",
     run: Run::With(|magic, line, _| Ok(vec![MagicEffect::KillCell(number(magic, line)?)])),
 };
 
 pub(super) const MERGE: Magic = Magic {
     name: "merge",
     arguments: "N",
-    help: "bring over what a cell in the background changed",
+    help: "bring over what was changed beside the prompt",
     more: "Names that only it has added, changed or deleted come by themselves. Where a name was changed here, too, \
            you are asked: theirs, mine, or both under two names. What cannot be carried, an open file or a generator, \
-           is named and stays behind.",
+           is named and stays behind. Of a turn, files come, too, and you are asked first: `d` shows all of it, `c` \
+           takes only its cells, `x` drops it.",
     run: Run::With(|magic, line, _| Ok(vec![MagicEffect::MergeCell(number(magic, line)?)])),
 };
 

@@ -110,7 +110,9 @@ pub enum MagicEffect {
     /// List what steps have changed in files: all, or this cell or prompt.
     Changes(Option<u32>),
     LookBack(LookBackWish),
-    /// List the cells in the background.
+    /// Have the agent answer this prompt (without its dot) beside the prompt.
+    Aside(String),
+    /// List what works beside the prompt.
     ListJobs,
     /// Wait for the end of the cell with this number, which is in the background.
     Wait(u32),

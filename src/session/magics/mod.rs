@@ -108,7 +108,8 @@ const GROUPS: &[(&str, &[Magic])] = &[
             cells::CHANGES,
             cells::WHEN,
             cells::REPLAY,
-            plain("jobs", "list the cells in the background", || MagicEffect::ListJobs)
+            cells::ASIDE,
+            plain("jobs", "list what works beside the prompt", || MagicEffect::ListJobs)
             .more(
                 "A running cell goes there with Ctrl-B, and a cell that begins with `%%background` at once; here all \
                  is as it was before the cell. If nothing runs here meanwhile, its state has the prompt again when \

@@ -224,6 +224,7 @@ fn parts_of(runtime: Script, agent: scripted::Script) -> Parts {
         agents: Box::new(|choice| Err(Report::usage(format!("no {choice}")))),
         missing: Box::new(|_| None),
         kernels: Box::new(|_| kernel()),
+        asides: None,
         own_server: None,
         record,
         reports,

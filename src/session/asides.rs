@@ -1,0 +1,102 @@
+//! The sessions beside this one, each for one turn of the agent.
+//!
+//! In: plans, requests to their interpreters. Out: what their turns show, and answers, as events of this session's
+//! loop. Invariant: each that has begun ends with its turn's run, once. Absent on purpose: what becomes of a turn
+//! (`branches/aside.rs`).
+
+use std::collections::BTreeMap;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::Submission;
+use crate::agent::InputPart;
+use crate::branches::event::{AsideEvent, BranchEvent};
+use crate::effect::Event;
+use crate::events::SessionEvent;
+use crate::handle::{Command, SessionHandle};
+use crate::input::prompt_source;
+use crate::peers::{AsidePlan, RuntimeRequester, StartAside};
+use crate::run::Run;
+use crate::runtime::{RuntimeReply, RuntimeRequest};
+
+#[derive(Default)]
+pub(super) struct Asides(BTreeMap<u32, SessionHandle>);
+
+impl Asides {
+    /// Starts a session and its turn.
+    pub(super) fn start(
+        &mut self,
+        number: u32,
+        plan: &AsidePlan,
+        start: Option<&StartAside>,
+        inbox: &UnboundedSender<Command>,
+    ) {
+        let begun = match start {
+            Some(start) => start(plan).map_err(|report| report.message),
+            None => Err("nobody is at a prompt here".to_owned()),
+        };
+        let (session, beside) = match begun {
+            Ok(begun) => begun,
+            Err(why) => return send(inbox, number, AsideEvent::Failed(why)),
+        };
+        let run = session.submit(Submission {
+            text: prompt_source(&plan.prompt),
+            attached: vec![InputPart::Text(plan.task.clone())],
+            ..Submission::default()
+        });
+        self.0.insert(number, session);
+        tokio::spawn(forward(beside, number, inbox.clone()));
+        let inbox = inbox.clone();
+        tokio::spawn(async move {
+            forward(run, number, inbox.clone()).await;
+            send(&inbox, number, AsideEvent::TurnOver);
+        });
+    }
+
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.0.contains_key(&number)
+    }
+
+    pub(super) fn remove(&mut self, number: u32) -> Option<SessionHandle> {
+        self.0.remove(&number)
+    }
+
+    /// Takes all, to be ended.
+    pub(super) fn take(&mut self) -> Vec<SessionHandle> {
+        std::mem::take(&mut self.0).into_values().collect()
+    }
+
+    /// Asks the interpreter of a session; the answer comes as that of any runtime.
+    pub(super) fn ask(
+        &self,
+        number: u32,
+        request: RuntimeRequest,
+        requester: RuntimeRequester,
+        inbox: &UnboundedSender<Command>,
+    ) {
+        let Some(session) = self.0.get(&number) else {
+            return;
+        };
+        let (asked, inbox) = (session.ask(request), inbox.clone());
+        tokio::spawn(async move {
+            let gone = |_| RuntimeReply::Failed("its interpreter has ended".to_owned());
+            let reply = asked.await.unwrap_or_else(gone);
+            // Fails when the session has ended.
+            let _ = inbox.send(Event::RuntimeReplied(requester, reply).into());
+        });
+    }
+}
+
+async fn forward(run: Run, number: u32, inbox: UnboundedSender<Command>) {
+    while let Some(event) = run.next().await {
+        if !matches!(event, SessionEvent::Question(_) | SessionEvent::After(_)) {
+            send(&inbox, number, AsideEvent::Shown(Box::new(event)));
+        }
+    }
+}
+
+fn send(inbox: &UnboundedSender<Command>, number: u32, event: AsideEvent) {
+    let event = Event::Branch(number, BranchEvent::Aside(event));
+    // Fails when the session has ended.
+    let _ = inbox.send(event.into());
+}
