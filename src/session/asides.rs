@@ -31,13 +31,12 @@ impl Asides {
         start: Option<&StartAside>,
         inbox: &UnboundedSender<Command>,
     ) {
-        let begun = match start {
-            Some(start) => start(plan).map_err(|report| report.message),
-            None => Err("nobody is at a prompt here".to_owned()),
+        let Some(begun) = start.map(|start| start(plan)) else {
+            return;
         };
         let (session, beside) = match begun {
             Ok(begun) => begun,
-            Err(why) => return send(inbox, number, AsideEvent::Failed(why)),
+            Err(why) => return send(inbox, number, AsideEvent::Failed(why.message)),
         };
         let run = session.submit(Submission {
             text: prompt_source(&plan.prompt),

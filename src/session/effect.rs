@@ -30,7 +30,7 @@ use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
 use crate::peers::{AsidePlan, ConnectAgent, RuntimeRequester};
 use crate::prompt::PromptEvent;
-use crate::question::{QuestionSubject, Reply};
+use crate::question::{OfferedFile, QuestionSubject, Reply};
 use crate::record::{
     CellStatus, PromptStart, RecordedCell, RecordedDecision, RecordedOutcome, RecordedThread,
     RecordedThreads, SessionStart, SessionTail, SwitchedSession,
@@ -370,6 +370,8 @@ pub(crate) enum Found {
     },
     /// Has these steps carried out.
     Plan(Vec<String>),
+    /// The user decides about what the turn with this number has left, these files among it.
+    Offer(u32, Vec<OfferedFile>),
     /// Lists the skills; the dialog tells which the conversation holds.
     Skills(Box<Dialog>),
     /// Puts a written setting into force, if that is possible before the next start.

@@ -280,6 +280,7 @@ fn on_found(step: &mut Step<'_>, found: Found, out: &RunSender) {
         Found::Undo(request) => undo::undo(step, request, out),
         Found::StepBackPossible(request) => undo::offer_step_back(step, request, out),
         Found::Resend { line, text } => jobs::resend(step, line, text, out),
+        Found::Offer(number, files) => branches::offer::ask(step, number, files, out),
         Found::Plan(steps) => plan::act(step, &steps, out),
         Found::Compaction(keep) => jobs::compact(step, keep, out),
         Found::Replacement(request) => replace::find_step(step, request, out),

@@ -43,7 +43,7 @@ fn warning(jobs: &[String]) -> Notice {
     let names = names.join(", ");
     Notice::warning(format!("these jobs would end: {names}"))
         .hint(
-        "leave again to end them; `%ipycodex jobs` lists cells in the background, `jobs` in shell mode its own",
+        "leave again to end them; `%ipycodex jobs` lists what works beside the prompt, `jobs` in shell mode its own",
     )
 }
 

@@ -8,10 +8,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossterm::event::{Event, KeyCode};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 use crate::display::{Keyboard, RunOutcome, Typeahead};
-use crate::input::Mode;
+use crate::input::{Input, Mode, classify};
 use crate::keys::{Decoder, plain};
 use crate::runtime::{CellTerminal, InputReply};
 use crate::session::{Reply, RunWaker, SessionHandle};
@@ -21,6 +21,11 @@ use crate::terminal::typeahead::{self, CellTypeahead};
 
 /// Time that a program has to end at Ctrl-C before it gets more input.
 const DYING: Duration = Duration::from_millis(50);
+
+/// Has the agent answer the prompt being typed beside what runs.
+const ASIDE: KeyEvent = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
+/// Erases the line being typed, on a terminal in line mode.
+const CTRL_U: u8 = 0x15;
 
 /// The routing state; shared by the reading thread and the display.
 pub(super) struct InputRouter {
@@ -33,6 +38,9 @@ pub(super) struct InputRouter {
 }
 
 pub(super) struct RouterState {
+    session: SessionHandle,
+    /// What a line without a mark is.
+    mode: Mode,
     pub(super) key_queue: SharedKeyQueue,
     /// Collects the keys of a turn.
     pub(super) decoder: Decoder,
@@ -99,6 +107,13 @@ impl RouterState {
                 continue;
             };
             let mut key_queue = lock_queue(&self.key_queue);
+            if event == Event::Key(ASIDE)
+                && let Some(prompt) = prompt_beside(&key_queue.lines().typed, self.mode)
+            {
+                key_queue.take_typed();
+                self.session.ask_aside(prompt);
+                continue;
+            }
             if let Some(steering) = &mut self.steering
                 && plain(&event) == KeyCode::Tab
                 && steering.is_for_turn(&key_queue.lines().typed)
@@ -149,6 +164,20 @@ impl RouterState {
         true
     }
 
+    /// Alt-Enter, at a cell in line mode: takes the line being typed back, if it is a prompt for beside the cell.
+    pub(super) fn take_aside(&mut self) -> bool {
+        let Some(terminal) = self.cell.clone().filter(|_| self.open) else {
+            return false;
+        };
+        let prompt = prompt_beside(self.cell_typeahead.typed(), self.mode);
+        let Some(prompt) = prompt.filter(|_| terminal.mode().canonical) else {
+            return false;
+        };
+        self.keep(&[CTRL_U]);
+        self.session.ask_aside(prompt);
+        true
+    }
+
     /// Ctrl-C for the job in front of a shell. A program that reads input would take bytes typed behind the key
     /// along when it dies, so those are sent a moment later.
     pub(super) fn interrupt_job(&mut self, key: u8) {
@@ -177,6 +206,14 @@ impl RouterState {
     }
 }
 
+/// Returns the text of a line that is a whole prompt.
+fn prompt_beside(line: &str, mode: Mode) -> Option<String> {
+    match classify(line, mode) {
+        Input::Prompt(prompt) if !prompt.repeats() => Some(prompt.text),
+        _ => None,
+    }
+}
+
 /// Returns the end of the last complete line.
 fn lines_end(bytes: &[u8]) -> Option<usize> {
     let last = bytes
@@ -191,12 +228,15 @@ impl InputRouter {
         display: RunWaker,
         key_queue: SharedKeyQueue,
         background: Option<u8>,
+        mode: Mode,
     ) -> Arc<Self> {
         Arc::new(InputRouter {
-            session,
+            session: session.clone(),
             display,
             background,
             state: Mutex::new(RouterState {
+                session,
+                mode,
                 key_queue,
                 decoder: Decoder::default(),
                 cell_typeahead: CellTypeahead::default(),
@@ -278,9 +318,9 @@ impl InputRouter {
     }
 
     /// Sends prompts typed from here on into the running turn.
-    pub(super) fn begin_steering(&self, mode: Mode) {
+    pub(super) fn begin_steering(&self) {
         let mut state = self.state();
-        let steering = Steering::new(self.session.clone(), mode, &state.key_queue());
+        let steering = Steering::new(self.session.clone(), state.mode, &state.key_queue());
         state.steering = Some(steering);
     }
 

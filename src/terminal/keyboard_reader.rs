@@ -33,6 +33,10 @@ const CTRL_BACKSLASH: u8 = 0x1c;
 /// The arrow key, in both of its encodings.
 const UP: &[u8] = b"\x1b[A";
 const UP_TOO: &[u8] = b"\x1bOA";
+const ALT_ENTER: &[u8] = b"\x1b\r";
+const ALT_ENTER_TOO: &[u8] = b"\x1b[13;3u";
+/// The keys that mean something to us while a cell runs.
+const TAKEN: [&[u8]; 4] = [UP, UP_TOO, ALT_ENTER, ALT_ENTER_TOO];
 
 /// Skips a cell of a replay.
 const SKIP: u8 = b's';
@@ -227,6 +231,12 @@ impl KeyboardReader {
     }
 }
 
+/// Returns the first of these keys in the bytes, and its place.
+fn first_of<'a>(bytes: &[u8], keys: &[&'a [u8]]) -> Option<(usize, &'a [u8])> {
+    let at = |place| move |key: &&&[u8]| bytes[place..].starts_with(key);
+    (0..bytes.len()).find_map(|place| Some((place, *keys.iter().find(at(place))?)))
+}
+
 struct KeyDispatcher<F> {
     router: Arc<InputRouter>,
     on_signal: F,
@@ -295,15 +305,16 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             asked.extend_from_slice(bytes);
         } else if !state.replay {
             let mut rest = bytes;
-            while let Some(at) = rest
-                .windows(UP.len())
-                .position(|three| three == UP || three == UP_TOO)
-            {
-                let (before, up) = rest.split_at(at);
-                let (up, behind) = up.split_at(UP.len());
+            while let Some((at, key)) = first_of(rest, &TAKEN) {
+                let (before, sequence) = rest.split_at(at);
+                let (sequence, behind) = sequence.split_at(key.len());
                 state.keep(before);
-                if !state.recall_line() {
-                    state.keep(up);
+                let is_taken = match key {
+                    ALT_ENTER | ALT_ENTER_TOO => state.take_aside(),
+                    _ => state.recall_line(),
+                };
+                if !is_taken {
+                    state.keep(sequence);
                 }
                 rest = behind;
             }

@@ -68,6 +68,7 @@ impl RunView {
             run.waker(),
             Arc::clone(&self.key_queue),
             self.background_key,
+            lock_snapshot(&self.snapshot).mode,
         );
         if lock_queue(&self.key_queue).take_interrupt() {
             router.interrupt_first();
@@ -92,7 +93,7 @@ impl RunView {
                 SessionEvent::Begin(BeginEvent::Input { kind, .. }) => {
                     shell = *kind == RunKind::Shell;
                     if *kind == RunKind::Prompt {
-                        router.begin_steering(lock_snapshot(&self.snapshot).mode);
+                        router.begin_steering();
                     }
                     if typing.is_none() {
                         typing = self.begin_typing(*kind, &router);

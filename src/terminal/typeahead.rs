@@ -164,7 +164,12 @@ impl CellTypeahead {
 
     /// Returns true when nothing has been typed since the last line end.
     pub(super) fn at_line_start(&self) -> bool {
-        self.lines.typed.is_empty()
+        self.typed().is_empty()
+    }
+
+    /// Returns what has been typed since the last line end.
+    pub(super) fn typed(&self) -> &str {
+        &self.lines.typed
     }
 
     pub(super) fn last_line(&self) -> &str {

@@ -5,6 +5,7 @@
 mod agent_tools;
 mod answers;
 mod approvals;
+mod aside;
 mod built_in_tools;
 mod compaction;
 mod context;

@@ -82,7 +82,7 @@ fn the_prompt_goes_on_before_the_cell_and_gets_its_state_when_nothing_ran() {
         shell.shows("([1, 2], True)");
         assert_eq!(recorded(&shell, 3).unwrap(), "on 3\nlast");
         shell.cell(6, "%ipycodex jobs");
-        shell.shows("No cell is in the background.");
+        shell.shows("Nothing works beside the prompt.");
         // The way back is still there, but for the copy that had the prompt.
         shell.pty.send_line("%ipycodex back 2");
         shell.shows("a, b is a");
@@ -123,7 +123,7 @@ fn names_come_over_by_a_merge_when_something_ran_meanwhile() {
     shell.cell(6, state);
     shell.shows("([1, 3], [1, 2], 2, 2, True, False, 1)");
     shell.cell(7, "%ipycodex merge 3");
-    shell.shows("In [3] is not in the background");
+    shell.shows("In [3] is not beside the prompt");
     assert_eq!(shell.leave(), 0);
 }
 
@@ -252,7 +252,7 @@ fn its_output_is_there_after_its_end_and_its_session_is_not_left() {
     for (number, leaving) in [(4, "new"), (5, "fork"), (6, "resume 1")] {
         shell.cell(number, &format!("%ipycodex {leaving}"));
     }
-    let refused = "In [2] is in the background, so this session stays";
+    let refused = "In [2] is beside the prompt, so this session stays";
     assert_eq!(shell.text().matches(refused).count(), 3, "{}", shell.text());
     shell.pty.send_line("%ipycodex kill 2");
     shell.shows("; its output: `%ipycodex show 2`");

@@ -3,6 +3,7 @@
 //! Invariant: each request for one gets one answer. Absent on purpose: the descriptors (`ends.rs`), and the thread of
 //! the branch (`supervisor.rs`).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::super::RequestId;
@@ -15,9 +16,12 @@ use crate::process::SuspendKey;
 /// The ids of requests to a branch begin here: those of the interpreter that it was are lower.
 pub(super) const FIRST_ID: u64 = 1 << 40;
 
-/// The request for a branch that is not answered yet.
+/// The request for a branch that is not answered yet, and those that wait for it.
 #[derive(Debug, Default)]
-pub(super) struct PendingHandoff(Option<(RequestId, BranchWish)>);
+pub(super) struct PendingHandoff {
+    asked: Option<(RequestId, BranchWish)>,
+    waiting: VecDeque<(RequestId, BranchWish)>,
+}
 
 impl PendingHandoff {
     /// Begins to carry out the request with this id; `current` is the request that runs.
@@ -32,18 +36,31 @@ impl PendingHandoff {
         terminal: Option<&CellPty>,
         interpreter: &mut Interpreter,
     ) -> Result<(), String> {
-        if self.0.is_some() {
-            return Err("another branch is being made".to_owned());
-        }
-        if let BranchWish::Cell { cell, .. } = &wish
-            && current != Some(*cell)
-        {
-            return Err("that cell does not run".to_owned());
+        match &wish {
+            BranchWish::Aside { .. } if self.asked.is_some() => {
+                self.waiting.push_back((id, wish));
+                return Ok(());
+            }
+            BranchWish::Cell { .. } if self.asked.is_some() => {
+                return Err("another branch is being made".to_owned());
+            }
+            BranchWish::Cell { cell, .. } if current != Some(*cell) => {
+                return Err("that cell does not run".to_owned());
+            }
+            BranchWish::Cell { .. } | BranchWish::Aside { .. } => {}
         }
         let begun = interpreter.begin_handoff(&wish, terminal);
         begun.map_err(|error| error.to_string())?;
-        self.0 = Some((id, wish));
+        self.asked = Some((id, wish));
         Ok(())
+    }
+
+    /// Returns the next request that waits, once none is open.
+    pub(super) fn next(&mut self) -> Option<(RequestId, BranchWish)> {
+        match self.asked {
+            Some(_) => None,
+            None => self.waiting.pop_front(),
+        }
     }
 
     /// Returns a request that was answered, and its branch, or why there is none.
@@ -52,7 +69,7 @@ impl PendingHandoff {
         interpreter: &mut Interpreter,
     ) -> Option<(RequestId, BranchWish, Result<Interpreter, String>)> {
         let answer = interpreter.handoff_answer()?;
-        let (id, wish) = self.0.take()?;
+        let (id, wish) = self.asked.take()?;
         let branch = answer.and_then(|process| {
             let branch = match wish {
                 BranchWish::Cell { .. } => interpreter.split(process),
@@ -63,9 +80,11 @@ impl PendingHandoff {
         Some((id, wish, branch))
     }
 
-    /// Takes the request, which gets no answer from the interpreter any more.
-    pub(super) fn take(&mut self) -> Option<RequestId> {
-        self.0.take().map(|(id, _)| id)
+    /// Takes the requests, which get no answer from the interpreter any more.
+    pub(super) fn take(&mut self) -> Vec<RequestId> {
+        let open = self.asked.take().into_iter();
+        let open = open.chain(std::mem::take(&mut self.waiting));
+        open.map(|(id, _)| id).collect()
     }
 }
 

@@ -323,6 +323,9 @@ impl PythonSupervisor {
             (Err(why), _) => RuntimeReply::Failed(why),
         };
         self.events.send(RuntimeEvent::Replied { id, answer });
+        if let Some((id, wish)) = self.handoff.next() {
+            self.begin_branch(id, wish, interpreter);
+        }
     }
 
     /// Starts the runtime of a branch, which gets the cell; all else is the interpreter's that has the prompt.
@@ -565,7 +568,7 @@ impl PythonSupervisor {
                 None => Death::Reported("its process has ended".into()),
             },
         };
-        if let Some(id) = self.handoff.take() {
+        for id in self.handoff.take() {
             let answer = RuntimeReply::Failed(format!("the Python interpreter ended: {death}"));
             self.events.send(RuntimeEvent::Replied { id, answer });
         }

@@ -13,6 +13,7 @@ use super::shown::Shown;
 use super::{BranchEnd, BranchJob, BranchWork, files, merge};
 use crate::effect::{Effect, Event, RecordWrite, emit};
 use crate::events::{BeginEvent, EndEvent, Notice, RunKind, SessionEvent, TurnOutcome};
+use crate::input::prompt_source;
 use crate::jobs::{self, Retention};
 use crate::peers::AsidePlan;
 use crate::question::OfferedFile;
@@ -21,6 +22,10 @@ use crate::run::{RunSender, stream};
 use crate::runtime::{BackgroundRequest, RuntimeReply, RuntimeRequest};
 use crate::runtimes::RuntimeRole;
 use crate::step::Step;
+use crate::text::{cut, first_line};
+
+/// Columns of a prompt that name it.
+const TITLE: usize = 60;
 
 /// The turn, and what it offers.
 pub(crate) struct AsideTurn {
@@ -37,7 +42,7 @@ pub(crate) struct AsideTurn {
 
 /// Begins a turn that the user wants while something runs, with the next number.
 pub(crate) fn begin_beside(step: &mut Step<'_>, prompt: String) {
-    let source = format!("%ipycodex aside .{prompt}");
+    let source = format!("%ipycodex aside {}", prompt_source(&prompt));
     let (out, _) = stream();
     let line = jobs::number(step, &source, RunKind::Command, Retention::Recorded, &out);
     begin(step, prompt, line);
@@ -45,6 +50,9 @@ pub(crate) fn begin_beside(step: &mut Step<'_>, prompt: String) {
 
 /// Begins a turn beside the prompt, as In number `line`.
 pub(crate) fn begin(step: &mut Step<'_>, prompt: String, line: u32) {
+    if step.ctx.deps.asides.is_none() {
+        return step.show(Notice::warning("nobody is at a prompt here"));
+    }
     let number = step.state.branches.take_number();
     let (scheduler, tool) = (&step.state.scheduler, &step.state.tool_runner);
     let runs_tool = tool.is_running() && tool.role() == RuntimeRole::User;
@@ -60,7 +68,7 @@ pub(crate) fn begin(step: &mut Step<'_>, prompt: String, line: u32) {
     };
     let job = BranchJob {
         line,
-        title: format!(".{}", prompt.lines().next().unwrap_or_default()),
+        title: cut(&first_line(&prompt_source(&prompt)).0, TITLE).into_owned(),
         work: BranchWork::Aside(Box::new(work)),
         folder: folder(number),
         begun: step.ctx.now,
@@ -158,7 +166,7 @@ pub(super) fn on_forked(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     };
     step.push(Effect::StartAside(number, Box::new(plan)));
     let text = format!("In [{line}] works beside the prompt (`%ipycodex jobs`)");
-    step.send_to_background(Notice::note(text));
+    step.show(Notice::note(text));
 }
 
 /// What the agent is told of its place.
@@ -183,7 +191,7 @@ fn fail(step: &mut Step<'_>, number: u32, why: &str) {
         Some(wait) if step.state.scheduler.is_current(wait) => {
             step.finish_wait(wait, emit(notice));
         }
-        _ => step.send_to_background(notice),
+        _ => step.show(notice),
     }
     step.push(Effect::EndBranch(number, job.folder));
 }

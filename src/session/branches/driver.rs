@@ -271,9 +271,9 @@ pub(super) fn tell_end(step: &mut Step<'_>, number: u32, after: AfterEnd) {
         AfterEnd::NotCompared(_) => true,
     };
     let offer = offer.unwrap_or_else(|| "no names changed".to_owned());
-    let what = match job.work {
-        BranchWork::Cell { .. } => "output",
-        BranchWork::Aside(_) | BranchWork::Answer(_) => "answer",
+    let (what, them) = match job.work {
+        BranchWork::Cell { .. } => ("output", "them"),
+        BranchWork::Aside(_) | BranchWork::Answer(_) => ("answer", "it"),
     };
     let Some(end) = &mut job.end else {
         return;
@@ -284,7 +284,7 @@ pub(super) fn tell_end(step: &mut Step<'_>, number: u32, after: AfterEnd) {
     text.push_str(&match after {
         AfterEnd::AtPrompt => format!(": {offer}; its state is at the prompt"),
         AfterEnd::Merge if !holds => format!(": {offer}"),
-        AfterEnd::Merge => format!(": {offer}; `%ipycodex merge {line}` brings it here"),
+        AfterEnd::Merge => format!(": {offer}; `%ipycodex merge {line}` brings {them} here"),
         AfterEnd::NotCompared(why) => format!(" (its names were not compared: {why})"),
         AfterEnd::Died => String::new(),
     });

@@ -31,8 +31,8 @@ pub(crate) fn begin(step: &mut Step<'_>, line: u32, out: &RunSender) {
             let text = format!("In [{line}] offers nothing more; `%ipycodex show {line}`");
             step.send(out, Notice::note(text));
         }
-        BranchWork::Aside(_) if step.ctx.deps.asks => offer::ask(step, number, out),
-        BranchWork::Aside(_) | BranchWork::Cell { .. } => start(step, number, out),
+        BranchWork::Aside(_) => offer::begin(step, number, out),
+        BranchWork::Cell { .. } => start(step, number, out),
     }
 }
 

@@ -163,7 +163,13 @@ impl Desk {
     ) -> Desk {
         let session = SessionHandle::ended();
         let display = session.submit(Submission::default()).waker();
-        let router = InputRouter::new(session, display, SharedKeyQueue::default(), None);
+        let router = InputRouter::new(
+            session,
+            display,
+            SharedKeyQueue::default(),
+            None,
+            crate::input::Mode::Cells,
+        );
         router.state().turn = true;
         let keyboard = Arc::new(Watched {
             router: Arc::clone(&router),

@@ -207,12 +207,17 @@ impl KeyQueue {
         last.is_some()
     }
 
+    /// Takes what was typed since the last Enter.
+    pub(in crate::terminal) fn take_typed(&mut self) {
+        let before = self.held.iter().rposition(is_enter);
+        self.held.truncate(before.map_or(0, |at| at + 1));
+    }
+
     /// Takes the last line that Enter ended, when nothing was typed since.
     pub(in crate::terminal) fn take_line(&mut self) -> Option<String> {
         self.reopen_line().then(|| {
             let typed = self.lines().typed;
-            let before = self.held.iter().rposition(is_enter);
-            self.held.truncate(before.map_or(0, |at| at + 1));
+            self.take_typed();
             typed
         })
     }
