@@ -1,6 +1,6 @@
-//! Sessions for turns beside the prompt: in an interpreter that is there already, as forks of the session at the prompt.
+//! Sessions for turns beside the prompt: in an interpreter that is there already, as forks of the session there.
 
-use super::{Surroundings, agent_plan, silent_parts};
+use super::parts::{Surroundings, agent_plan, silent_parts};
 use crate::config::Settings;
 use crate::environment::Environment;
 use crate::record::{self, RecordOptions, SessionSpec};

@@ -15,9 +15,15 @@ use crate::effect::Event;
 use crate::events::SessionEvent;
 use crate::handle::{Command, SessionHandle};
 use crate::input::prompt_source;
-use crate::peers::{AsidePlan, RuntimeRequester, StartAside};
+use crate::peers::{AsidePlan, RuntimeRequester};
 use crate::run::Run;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
+use crate::text::report::Report;
+
+/// Starts a session for a turn beside the prompt; returns it with its events outside of runs.
+///
+/// The error says why it cannot begin.
+pub type StartAside = Box<dyn Fn(&AsidePlan) -> Result<(SessionHandle, Run), Report> + Send>;
 
 #[derive(Default)]
 pub(super) struct Asides(BTreeMap<u32, SessionHandle>);

@@ -4,9 +4,9 @@
 //! A cell that goes to the background keeps its number, its output and its row of the record; its interpreter becomes a
 //! branch ([`crate::runtime::Branch`]), and the copy from before the cell has the prompt. A turn beside the prompt has
 //! an interpreter forked from that copy, and a session of its own. In: what the drivers hear of both. Out: words about
-//! it. Invariants: a branch is in this table until its names are carried over, it is dropped, or it has the prompt again
-//! (a turn stays with its answer); only a merge that the user asked for carries names. Absent on purpose: the events
-//! (`driver.rs`, `aside.rs`), the merge (`merge.rs`), the copies (the runtime).
+//! it. Invariants: a branch is in this table until its names are carried over, it is dropped, or it has the prompt
+//! again (a turn stays with its answer); only a merge that the user asked for carries names. Absent on purpose: the
+//! events (`driver.rs`, `aside.rs`), the merge (`merge.rs`), the copies (the runtime).
 
 pub(super) mod aside;
 mod ask;
@@ -17,6 +17,8 @@ pub(super) mod merge;
 mod merge_run;
 pub(super) mod offer;
 mod shown;
+mod tell;
+mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -27,8 +29,8 @@ use crate::ids::JobId;
 use crate::runtime::{Branch, MergeRow, RequestId};
 use crate::text::{age_in_words, aligned, counted};
 
-use aside::AsideTurn;
 use merge_run::MergeRun;
+use turn::AsideTurn;
 
 /// Names that one line lists.
 const NAMED: usize = 8;

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::McpServer;
+use crate::asides::StartAside;
 use crate::config::{Keymap, Provenance};
 use crate::lasting::LastingFile;
-use crate::peers::{MissingAgent, PlanAgent, PlanKernel, StartAside};
+use crate::peers::{MissingAgent, PlanAgent, PlanKernel};
 use crate::runtime::StartupPlan;
 use crate::saving::NotebookPlaces;
 use crate::skills::ProjectFiles;

@@ -100,6 +100,7 @@ mod tests;
 pub use crate::record::{SessionTail, TailEntry};
 pub use answer::{Answer, OUTPUT_KEPT, Work};
 pub use answer_events::answer_event;
+pub use asides::StartAside;
 pub use attachments::read_attachments;
 pub use commands::listing;
 pub use deps::StartupFiles;
@@ -124,7 +125,6 @@ pub use notice::Notice;
 pub use notice::report_notice;
 pub use peers::{
     AsidePlan, ConnectAgent, ConnectRuntime, MissingAgent, PlanAgent, PlanKernel, PlannedRuntime,
-    StartAside,
 };
 pub use question::{
     NameConflict, Offer, OfferedFile, ProposedCell, Question, QuestionChoice, QuestionSubject,

@@ -9,11 +9,9 @@ use tokio::sync::oneshot;
 use crate::agent::{Agent, AgentEvent};
 use crate::branches::event::BranchQuestion;
 use crate::config::{AgentChoice, Choices};
-use crate::handle::SessionHandle;
 use crate::ids::{CallId, JobId};
 use crate::kernels::KernelRequest;
 use crate::record::ForkOrigin;
-use crate::run::Run;
 use crate::runtime::{
     Branch, EnvironmentChanges, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeReply,
 };
@@ -60,11 +58,6 @@ pub struct AsidePlan {
     pub choices: Choices,
     pub cwd: PathBuf,
 }
-
-/// Starts a session for a turn beside the prompt; returns it with its events outside of runs.
-///
-/// The error says why it cannot begin.
-pub type StartAside = Box<dyn Fn(&AsidePlan) -> Result<(SessionHandle, Run), Report> + Send>;
 
 pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
 

@@ -110,8 +110,9 @@ class Background(Checkpointed):
                 aside, folder = self.begin_aside(host)
                 inside = os.path.join(folder, "out.txt")
                 attempt = "try:\n open(%r, 'w')\nexcept OSError as error: print(type(error).__name__)"
-                self.assertEqual(self.cell(aside, attempt % "/var/tmp/x", False).output, "PermissionError\n", False)
-                self.cell(aside, "a.append(2); b = len(a); await asyncio.sleep(0); print('p', file=open(%r, 'w'))" % inside, False)
+                self.assertEqual(self.cell(aside, attempt % "/var/tmp/x", False).output, "PermissionError\n")
+                write = "a.append(2); b = len(a); await asyncio.sleep(0); print('p', file=open(%r, 'w'))"
+                self.cell(aside, write % inside, False)
                 with open(inside) as file:
                     self.assertEqual(file.read(), "p\n")
                 self.assertEqual(self.value(aside, "a, b"), "([1, 2], 2)")

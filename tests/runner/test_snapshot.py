@@ -321,8 +321,8 @@ class Both(Engine):
     def test_where_no_process_can_be_made_it_says_so_and_leaves_nothing(self):
         host = self.start()
         host.run(
-            "import tempfile\nfrom _ipycodex_runner import snapshot\ntempfile.tempdir = folder\n"
-            "def fails(): raise OSError('no more of them')\nkept, snapshot.fork = snapshot.fork, fails"
+            "import tempfile\nfrom _ipycodex_runner import forks\ntempfile.tempdir = folder\n"
+            "def fails(): raise OSError('no more of them')\nkept, forks.fork = forks.fork, fails"
         )
         # But for the handle on the host, which a thread opens at its own time.
         held = "sum('pidfd' not in os.path.realpath('/proc/self/fd/' + fd) for fd in os.listdir('/proc/self/fd'))"
@@ -336,7 +336,7 @@ class Both(Engine):
             self.assertIn("no more of them", str(told))
         self.assertEqual(os.listdir(self.folder), [])
         self.assertEqual(host.run(held).value, before)
-        host.run("snapshot.fork = kept")
+        host.run("forks.fork = kept")
         self.assertEqual(self.look(host, "x"), ("", "41"))
 
     def test_without_a_stream_it_has_one(self):

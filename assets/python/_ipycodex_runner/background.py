@@ -9,7 +9,7 @@ import json
 import os
 from time import monotonic, sleep
 
-from . import copies, merge
+from . import forks, merge
 
 PATIENCE = 600  # seconds for the digests of what both began with: it may hold gigabytes
 
@@ -34,10 +34,10 @@ def answer_base(request, server):
     if base is None:
         return {"why": "the state that both began with is not there any more"}
     try:
-        while copies.receive(base.link, 0) is not None:
+        while forks.receive(base.link, 0) is not None:
             pass  # it has answered before
-        copies.send(base.link, {"digest": request["path"]}, True, copies.LOOK)
-    except copies.Gone:
+        forks.send(base.link, {"digest": request["path"]}, True, forks.LOOK)
+    except forks.Gone:
         return {"why": "the copy of the state that both began with has ended"}
     return {}
 

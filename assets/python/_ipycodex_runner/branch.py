@@ -12,7 +12,7 @@ import os
 import select
 from time import monotonic, sleep
 
-from . import confine, guard, snapshot, stdlib, truncate, wire
+from . import confine, forks, guard, snapshot, stdlib, truncate, wire
 
 PATIENCE = 4.0  # seconds for what runs to react to an interrupt; the session comes again after 5
 FIRST_FD = 216  # descriptors from here on
@@ -31,7 +31,7 @@ class Branch:
         self.mark, self.held = host.frames.mark_prefix, b""
         wire.flush_streams()
         try:
-            between = snapshot.fork()
+            between = forks.fork()
             if between == 0:
                 life = lambda: serve(requests, result, engine, host, self.folder)  # noqa: E731
                 self.detach(life, host, (requests, result, output))
@@ -53,11 +53,11 @@ class Branch:
         requests, result, output = ends
         try:
             between = os.getpid()
-            if snapshot.fork():
+            if forks.fork():
                 os._exit(0)
             while os.getppid() == between:
                 sleep(0.0002)
-            guard.fork_guarded(snapshot.fork, os.getppid(), self.folder)
+            guard.fork_guarded(forks.fork, os.getppid(), self.folder)
             wire.write_all(result, wire.dump({"process": os.getpid()}).encode("ascii") + b"\n")
             snapshot.become_copy(
                 work, snapshot.confine_rules(self.folder), host, os.getppid(), result, output, (requests,)

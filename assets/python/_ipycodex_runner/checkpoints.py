@@ -12,7 +12,7 @@ from _thread import allocate_lock
 from select import POLLIN, poll
 from time import perf_counter, time
 
-from . import copies, file_audit, fork_state, prefault
+from . import copies, file_audit, fork_state, forks, prefault
 
 QUIET = 20  # ms without a request before a copy is made
 LINE = 60  # characters of a cell that name it
@@ -120,7 +120,7 @@ class Checkpoints:
             self.prefaulter.scan()
             try:
                 made, told = copies.make(self.host, now)
-            except (OSError, copies.Gone) as error:
+            except (OSError, forks.Gone) as error:
                 why = str(error)
             else:
                 if told is not None:
@@ -302,7 +302,7 @@ class Checkpoints:
         return "there is no checkpoint before In [%d]: %s%s" % (step.number, why, rest)
 
     def forward(self, request):
-        if self.link is None or not copies.is_link_open(self.link):
+        if self.link is None or not forks.is_link_open(self.link):
             return {"failed": "there is nothing to go forward to: no step back was made, or code has run since"}
         copy = copies.Copy(self.forward_processes[0], self.link, 0)
         return self.hand_over(copy, {"id": request.get("id"), "returns": True, "most": self.limit}, request)
@@ -311,7 +311,7 @@ class Checkpoints:
         """Hands over to `copy`. When this process resumes, it answers the request that brought it back."""
         try:
             told = copies.hand_over(self.host, copy, told)
-        except copies.Gone:
+        except forks.Gone:
             return {"failed": "the process of that checkpoint did not take over; nothing has changed"}
         request["id"] = told["id"]
         back = copy.link == self.link
@@ -414,7 +414,7 @@ class Checkpoints:
         self.limit, self.memory, self.stale = told["most"], dict(told["held"]), True
         try:
             base, woken = copies.make(self.host, len(self.log))
-        except (OSError, copies.Gone):
+        except (OSError, forks.Gone):
             return  # a merge of that branch will say so
         if woken is not None:
             os._exit(0)
@@ -448,7 +448,7 @@ class Checkpoints:
         if self.link is None:
             return
         for process in self.forward_processes:
-            copies.signal_to(process, 9)
+            forks.signal_to(process, 9)
         try:
             os.close(self.link)
         except OSError:

@@ -20,22 +20,29 @@ from select import POLLHUP, POLLIN, poll
 from time import sleep, time
 
 from . import fork_state, host_watch, wire
-from .stdlib import GenuineModules
+from .forks import (
+    FORK,
+    LOOK,
+    PATIENCE,
+    STOP,
+    Gone,
+    drop_child_signals,
+    fork,
+    has_come,
+    is_link_open,
+    open_link,
+    read,
+    receive,
+    send,
+    signal_to,
+)
 
 DEATH_SIGNAL = 1  # of prctl
-PATIENCE = 5.0  # seconds for a copy to take over
 AGAIN = 20  # ms until a signal is sent again that may have come too soon
-LIMIT = os.sysconf("SC_OPEN_MAX")  # below 0: none
-FIRST_FD = min(230, LIMIT // 2) if LIMIT > 0 else 230  # descriptors from here on
 TIOCNOTTY = getattr(termios, "TIOCNOTTY", 0x5422)
-LOOK, FORK, STOP = b"look ", b"fork ", b"stop"  # how messages begin that are not for the copy itself
 ALL = set(_signal.valid_signals()) - {_signal.SIGTERM, _signal.SIGKILL, _signal.SIGSTOP, _signal.SIGCONT}
 
 libc = None
-
-
-class Gone(Exception):
-    """The other process has ended."""
 
 
 class Copy:
@@ -113,7 +120,7 @@ def make(host, steps):
         if "aside" in told:
             from . import aside
 
-            aside.settle(host, told, theirs, before)
+            aside.settle(host, told, theirs, fork_base(host, before))
         restart_threads(host)
     except BaseException:
         os._exit(1)  # the other process sees the link close
@@ -122,27 +129,6 @@ def make(host, steps):
     if "aside" not in told:
         send(theirs, {"mine": os.getpid()})
     return theirs, told
-
-
-def fork():
-    import warnings
-
-    with GenuineModules(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of threads beside the fork: only ours are there, and they hold nothing
-        return os.fork()
-
-
-def open_link():
-    """Two ends that carry whole messages, out of the reach of code that closes descriptors."""
-    import _socket
-
-    ends = []
-    for end in _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET):
-        end.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 1 << 20)
-        fd = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, FIRST_FD)
-        end.close()
-        ends.append(fd)
-    return ends
 
 
 def wait_until_ready(link, status):
@@ -196,6 +182,20 @@ def serve_looks(host, link, mask, read_next):
         return told
 
 
+def fork_base(host, mask):
+    """A copy of what both began with, for a merge (`serve_looks`)."""
+    ours, theirs = open_link()
+    child = fork()
+    if child == 0:
+        os.close(ours)
+        libc.prctl(DEATH_SIGNAL, _signal.SIGKILL, 0, 0, 0)
+        _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+        serve_looks(host, theirs, mask, lambda: read(theirs))
+        os._exit(0)
+    os.close(theirs)
+    return Copy(child, ours, 0)
+
+
 def look(host, link, data, mask):
     """Has a child answer a look, and stops it when another message comes, which is returned."""
     ended, end = os.pipe()
@@ -224,12 +224,6 @@ def look(host, link, data, mask):
     drop_child_signals()
     send(link, {"looked": True})
     return came
-
-
-def drop_child_signals():
-    """Takes the signals of children that were not the user's."""
-    while _signal.sigtimedwait({_signal.SIGCHLD}, 0):
-        pass
 
 
 def loaded(name):
@@ -380,48 +374,3 @@ def take_terminal(host):
 
 def as_text(data):
     return bytes(data).decode("latin-1")
-
-
-def send(link, message, must=False, head=b""):
-    try:
-        os.write(link, head + wire.dump(message).encode("ascii"))
-    except OSError:
-        if must:
-            raise Gone from None
-
-
-def receive(link, seconds):
-    """A message that is there or comes within `seconds`; None: none. Raises Gone at the end."""
-    if not has_come(link, seconds):
-        return None
-    data = read(link)
-    if not data:
-        raise Gone
-    return wire.decode(data.decode("ascii"))
-
-
-def read(link):
-    """A whole message; nothing at the end."""
-    try:
-        return os.read(link, 1 << 20)
-    except OSError:
-        return b""
-
-
-def has_come(link, seconds):
-    poller = poll()
-    poller.register(link, POLLIN)
-    return bool(poller.poll(seconds * 1000))
-
-
-def is_link_open(link):
-    poller = poll()
-    poller.register(link, 0)
-    return not poller.poll(0)
-
-
-def signal_to(process, number):
-    try:
-        os.kill(process, number)
-    except OSError:
-        pass

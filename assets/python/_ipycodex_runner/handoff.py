@@ -11,7 +11,7 @@ import _socket
 import os
 import sys
 
-from . import copies, descriptors, wire
+from . import copies, descriptors, forks, wire
 
 ENDED = "the cell has just ended"
 TOO_SOON = "that cell started before a checkpoint could be made"
@@ -50,7 +50,7 @@ def carry_out(server, wish, fds, link):
 def answer_to(work):
     try:
         told = work()
-    except copies.Gone:
+    except forks.Gone:
         told = {"failed": "the process of that checkpoint did not take over; nothing has changed"}
     except OSError as error:
         told = {"failed": str(error)}
@@ -72,7 +72,7 @@ def wake_successor(server, wish, fds):
         copy, why = there.find_successor()
         if copy is None:
             return {"failed": why}
-        copies.send(copy.link, dict(there.describe_handoff(copy), branch=wish["branch"]), True)
+        forks.send(copy.link, dict(there.describe_handoff(copy), branch=wish["branch"]), True)
         descriptors.send(copy.link, fds)
         copies.wait_for_takeover(copy)
         there.become_branch(copy)

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-from . import confine, references, snapshot, truncate, wire
+from . import confine, forks, references, snapshot, truncate, wire
 
 EACH = 10  # seconds
 LONGEST = 4000  # characters of a value
@@ -31,7 +31,7 @@ def run_in_fork(work, host, _folder, limit):
     results, result, prints, output = snapshot.open_pipes(2, 210)
     parent = os.getpid()
     wire.flush_streams()
-    child = snapshot.fork()
+    child = forks.fork()
     if child == 0:
         try:
             confine.die_with_parent(parent)

@@ -12,7 +12,7 @@ import os
 from select import POLLIN, poll
 from time import monotonic
 
-from . import confine, copies, look, wire
+from . import confine, copies, forks, look, wire
 
 WHOLE = 30  # seconds until no further state is asked
 AT_ONCE = 2  # looks that run beside each other
@@ -103,9 +103,9 @@ class Looks:
         if copy is None:
             self.answers[index] = look.look_at_present(self.code, self.server.engine, self.server.host)
             return
-        self.busy[index] = monotonic() + look.EACH + copies.PATIENCE
+        self.busy[index] = monotonic() + look.EACH + forks.PATIENCE
         try:
-            os.write(copy.link, copies.LOOK + wire.dump({"code": self.code}).encode("ascii"))
+            os.write(copy.link, forks.LOOK + wire.dump({"code": self.code}).encode("ascii"))
         except OSError:
             pass  # it has ended, which reading tells
         self.wake()
@@ -113,7 +113,7 @@ class Looks:
     def wake(self):
         """Wakes copies that are stopped, as those are that have handed over; one may have been about to stop."""
         for index in self.busy:
-            copies.signal_to(self.places[index].process, _signal.SIGCONT)
+            forks.signal_to(self.places[index].process, _signal.SIGCONT)
 
     def read(self):
         """Reads one message, or gives those up that are too late."""
@@ -135,8 +135,8 @@ class Looks:
 
     def read_from(self, index):
         try:
-            told = copies.receive(self.places[index].link, 0) or {}
-        except copies.Gone:
+            told = forks.receive(self.places[index].link, 0) or {}
+        except forks.Gone:
             del self.busy[index]
             self.answers[index] = None
             return self.checkpoints.drop_dead()
@@ -153,16 +153,16 @@ class Looks:
         self.answers[index] = None
         self.checkpoints.reasons[copy.steps] = SILENT
         self.checkpoints.end_copy(copy)
-        copies.signal_to(copy.process, _signal.SIGKILL)
+        forks.signal_to(copy.process, _signal.SIGKILL)
 
     def stop(self):
         """Ends the looks that still run."""
         for index in self.busy:
             try:
-                os.write(self.places[index].link, copies.STOP)
+                os.write(self.places[index].link, forks.STOP)
             except OSError:
                 pass
-            self.busy[index] = monotonic() + copies.PATIENCE
+            self.busy[index] = monotonic() + forks.PATIENCE
         while self.busy:
             self.read()
 

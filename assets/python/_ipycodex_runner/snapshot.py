@@ -13,7 +13,7 @@ import select
 import sys
 from time import monotonic
 
-from . import confine, figures, guard, pictures, stdlib, truncate, wire
+from . import confine, figures, forks, guard, pictures, stdlib, truncate, wire
 
 MOST_PRINTED = 1 << 20  # bytes kept, of both ends
 MOST_PICTURES = 20
@@ -42,9 +42,9 @@ def run_in_copy(work, host, folder=None, limit=None):
     parent = os.getpid()
     wire.interrupts.hold()
     try:
-        child = fork()
+        child = forks.fork()
         if child == 0:
-            guard.fork_guarded(fork, parent, folder)
+            guard.fork_guarded(forks.fork, parent, folder)
             become_copy(work, confine_rules(folder), host, os.getppid(), result, output)  # does not return
     except OSError as error:  # no memory, no processes
         for fd in (results, prints):
@@ -96,13 +96,6 @@ def open_pipes(count, number):
             os.set_inheritable(ends[-1], False)
     return ends
 
-
-def fork():
-    import warnings
-
-    with stdlib.GenuineModules(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of threads beside the fork: the copy does without them
-        return os.fork()
 
 
 def read_output(child, results, prints, answer, printed, limit):

@@ -1,5 +1,5 @@
-//! Both ends of an interpreter's descriptors: for its start, for a copy that gets the prompt while a cell runs, and for an
-//! interpreter that is forked beside it.
+//! Both ends of an interpreter's descriptors: for its start, for a copy that gets the prompt while a cell runs, and for
+//! an interpreter that is forked beside it.
 //!
 //! In: the terminal of the cells, if they have one. Out: pipes and a socket; the message that carries their ends to a
 //! copy, and the answer to it (`assets/python/_ipycodex_runner/handoff.py`). Invariants: our ends never block; all ends

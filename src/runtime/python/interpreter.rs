@@ -219,8 +219,8 @@ impl Interpreter {
         stream.source.as_ref()
     }
 
-    /// Asks the interpreter for a branch: to hand the prompt over, or to fork. [`Interpreter::handoff_answer`] says what
-    /// came of it.
+    /// Asks the interpreter for a branch: to hand the prompt over, or to fork. [`Interpreter::handoff_answer`] says
+    /// what came of it.
     ///
     /// # Errors
     /// Errors of the operating system.

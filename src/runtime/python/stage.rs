@@ -47,6 +47,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/figures.py",
     "_ipycodex_runner/file_audit.py",
     "_ipycodex_runner/fork_state.py",
+    "_ipycodex_runner/forks.py",
     "_ipycodex_runner/guard.py",
     "_ipycodex_runner/handoff.py",
     "_ipycodex_runner/host.py",

@@ -7,16 +7,16 @@
 //! is brought over (`merge.rs`), and its files (`files.rs`).
 
 use super::ask::{ask, ask_branch, why_not};
-use super::driver::{AfterEnd, folder, tell_end};
 use super::event::{AsideEvent, BranchEvent, BranchQuestion};
 use super::shown::Shown;
+use super::tell::{AfterEnd, folder, tell_end};
+use super::turn::AsideTurn;
 use super::{BranchEnd, BranchJob, BranchWork, files, merge};
-use crate::effect::{Effect, Event, RecordWrite, emit};
+use crate::effect::{Effect, Event, emit};
 use crate::events::{BeginEvent, EndEvent, Notice, RunKind, SessionEvent, TurnOutcome};
 use crate::input::prompt_source;
 use crate::jobs::{self, Retention};
 use crate::peers::AsidePlan;
-use crate::question::OfferedFile;
 use crate::record::ForkOrigin;
 use crate::run::{RunSender, stream};
 use crate::runtime::{BackgroundRequest, RuntimeReply, RuntimeRequest};
@@ -26,19 +26,6 @@ use crate::text::{cut, first_line};
 
 /// Columns of a prompt that name it.
 const TITLE: usize = 60;
-
-/// The turn, and what it offers.
-pub(crate) struct AsideTurn {
-    pub(super) prompt: String,
-    pub(super) shown: Shown,
-    /// Sources of the cells that it has run in its interpreter.
-    pub(super) cells: Vec<String>,
-    /// Files that it has written, by their path below its folder.
-    pub(super) files: Vec<OfferedFile>,
-    /// How the turn has ended.
-    outcome: Option<TurnOutcome>,
-    origin: Option<ForkOrigin>,
-}
 
 /// Begins a turn that the user wants while something runs, with the next number.
 pub(crate) fn begin_beside(step: &mut Step<'_>, prompt: String) {
@@ -271,19 +258,4 @@ pub(super) fn watch(step: &mut Step<'_>, number: u32, out: &RunSender) -> bool {
         step.send(out, event);
     }
     true
-}
-
-/// Keeps in the conversation what was brought over.
-pub(super) fn record_merge(step: &mut Step<'_>, number: u32, brought: &str) {
-    let Some(turn) = step.state.branches.aside(number) else {
-        return;
-    };
-    let answer = turn.shown.last_message();
-    let note = format!(
-        "You were asked beside this conversation: {}\nYou answered: {answer}\nBrought over from there: {brought}",
-        turn.prompt
-    );
-    let source = serde_json::Value::String(note).to_string();
-    let line = step.state.numbering.take();
-    step.push(Effect::Record(RecordWrite::Input { line, source }));
 }

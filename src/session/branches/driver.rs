@@ -3,14 +3,12 @@
 //! In: the user's wish, the events of branches and the answers of interpreters. Out: effects, and one line for the user
 //! at each of these moments. Invariant: what cannot be done leaves all as it was, and is said.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::PathBuf;
-
 use super::ask::{ask, ask_branch, ask_prompt, drop_branch, names_in, none, why_not};
 use super::event::{BranchEvent, BranchQuestion};
-use super::{BranchEnd, BranchJob, BranchWork, aside, merge};
+use super::tell::{AfterEnd, folder, tell_end};
+use super::{BranchEnd, BranchJob, BranchWork, aside, merge, offer};
 use crate::cell::{CellProgress, CellResult};
-use crate::effect::{Effect, Event, To, emit};
+use crate::effect::{Effect, Event, To};
 use crate::events::{BeginEvent, CellEvent, Notice, TextEvent};
 use crate::ids::JobId;
 use crate::jobs;
@@ -22,7 +20,6 @@ use crate::runtime::{
 use crate::runtimes::RuntimeRole;
 use crate::scheduler::{ActiveJob, MovableCell};
 use crate::step::Step;
-use crate::text::age_in_words;
 
 /// Moves the running cell to the background, if that is possible.
 pub(crate) fn begin(step: &mut Step<'_>) {
@@ -38,18 +35,6 @@ pub(crate) fn begin(step: &mut Step<'_>) {
     let request = RuntimeRequest::HandOff { cell, branch };
     let question = BranchQuestion::HandOff(job);
     ask(step, RuntimeRole::User, branch, question, request);
-}
-
-/// What follows the end of a cell in the background, or of a turn.
-pub(super) enum AfterEnd {
-    /// Its state is at the prompt.
-    AtPrompt,
-    /// Its names can be brought over.
-    Merge,
-    /// The reason why nobody knows which names it has changed.
-    NotCompared(String),
-    /// Its names are gone.
-    Died,
 }
 
 pub(crate) fn on_event(step: &mut Step<'_>, branch: u32, event: BranchEvent) {
@@ -115,12 +100,6 @@ fn on_handed_off(step: &mut Step<'_>, number: u32, job: JobId, reply: RuntimeRep
     );
     step.send(&out, Notice::note(text));
     step.raise(Event::Free);
-}
-
-/// Returns a place that nobody else can have taken.
-pub(super) fn folder(number: u32) -> PathBuf {
-    let random = RandomState::new().build_hasher().finish();
-    std::env::temp_dir().join(format!("ipycodex-branch-{number}-{random:016x}"))
 }
 
 /// Takes an event of a branch.
@@ -258,54 +237,6 @@ fn on_taken_back(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     tell_end(step, number, AfterEnd::AtPrompt);
 }
 
-/// Says that a cell or a turn has ended, and what follows; those who wait go on. A branch that holds nothing for the
-/// prompt ends.
-pub(super) fn tell_end(step: &mut Step<'_>, number: u32, after: AfterEnd) {
-    let Some(job) = step.state.branches.get(number) else {
-        return;
-    };
-    let (line, offer) = (job.line, job.offer_in_words());
-    let holds = match after {
-        AfterEnd::AtPrompt | AfterEnd::Died => false,
-        AfterEnd::Merge => offer.is_some(),
-        AfterEnd::NotCompared(_) => true,
-    };
-    let offer = offer.unwrap_or_else(|| "no names changed".to_owned());
-    let (what, them) = match job.work {
-        BranchWork::Cell { .. } => ("output", "them"),
-        BranchWork::Aside(_) | BranchWork::Answer(_) => ("answer", "it"),
-    };
-    let Some(end) = &mut job.end else {
-        return;
-    };
-    end.is_compared = false;
-    let died = matches!(after, AfterEnd::Died);
-    let mut text = format!("In [{line}] {} after {}", end.what, age_in_words(end.took));
-    text.push_str(&match after {
-        AfterEnd::AtPrompt => format!(": {offer}; its state is at the prompt"),
-        AfterEnd::Merge if !holds => format!(": {offer}"),
-        AfterEnd::Merge => format!(": {offer}; `%ipycodex merge {line}` brings {them} here"),
-        AfterEnd::NotCompared(why) => format!(" (its names were not compared: {why})"),
-        AfterEnd::Died => String::new(),
-    });
-    if end.has_output {
-        text.push_str(&format!("; its {what}: `%ipycodex show {line}`"));
-    }
-    let notice = match died {
-        true => Notice::warning(text),
-        false => Notice::note(text),
-    };
-    let waiting = job.waiting.take();
-    let waits = waiting.filter(|job| step.state.scheduler.is_current(*job));
-    match waits {
-        None => step.send_to_background(notice),
-        Some(job) => step.finish_wait(job, emit(notice)),
-    }
-    if !holds {
-        drop_branch(step, number);
-    }
-}
-
 /// The interpreter of a branch has ended; its cell, if it ran, has been told of before.
 fn on_gone(step: &mut Step<'_>, number: u32, why: &str) {
     merge::fail(step, number, why);
@@ -415,4 +346,23 @@ pub(crate) fn kill(step: &mut Step<'_>, line: u32, out: &RunSender) {
         false => format!("what In [{line}] has left was dropped"),
     };
     step.send(out, Notice::note(text));
+}
+
+/// Merges what a branch has left, or asks about it.
+pub(crate) fn merge(step: &mut Step<'_>, line: u32, out: &RunSender) {
+    let Some((number, cell)) = step.state.branches.of_line(line) else {
+        return step.send(out, none(line));
+    };
+    if cell.end.as_ref().is_none_or(|end| end.is_compared) {
+        let text = format!("In [{line}] still runs: `%ipycodex wait {line}`");
+        return step.send(out, Notice::note(text));
+    }
+    match &cell.work {
+        BranchWork::Answer(_) => {
+            let text = format!("In [{line}] offers nothing more; `%ipycodex show {line}`");
+            step.send(out, Notice::note(text));
+        }
+        BranchWork::Aside(_) => offer::begin(step, number, out),
+        BranchWork::Cell { .. } => merge::start(step, number, out),
+    }
 }

@@ -1,7 +1,8 @@
 //! Files that a turn beside the prompt offers: found in its folder, brought into the user's directory.
 //!
 //! In: the folder, the directory. Out: what is there; the files in their places. Invariants: only regular files are
-//! offered; a file of the user's is replaced only when the user has said so; links are not followed out of the folder or the directory. Functions may block.
+//! offered; a file of the user's is replaced only when the user has said so; links are not followed out of the folder
+//! or the directory. Functions may block.
 
 use std::fs;
 use std::io::Read;

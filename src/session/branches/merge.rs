@@ -4,12 +4,12 @@
 //! carried is named, with the reason. Invariants: names are set all at once or not at all; a stop before that changes
 //! nothing, and the branch stays; the branch ends with a merge that was carried out.
 
-use super::ask::{ask_branch, ask_prompt, drop_branch, names_in, none};
+use super::ask::{ask_branch, ask_prompt, drop_branch, names_in};
 use super::event::{AsideEvent, BranchEvent, BranchQuestion};
 use super::merge_run::{MergeRun, both};
-use super::{BranchWork, aside, files, offer};
+use super::{BranchWork, files};
 use crate::approvals::ApprovalRequester;
-use crate::effect::{Event, emit};
+use crate::effect::{Effect, Event, RecordWrite, emit};
 use crate::events::{BeginEvent, Notice};
 use crate::ids::JobId;
 use crate::question::{NameConflict, QuestionChoice, QuestionSubject, Reply};
@@ -17,24 +17,6 @@ use crate::run::RunSender;
 use crate::runtime::{BackgroundRequest, MergeRow, RuntimeReply};
 use crate::scheduler::ActiveJob;
 use crate::step::Step;
-
-pub(crate) fn begin(step: &mut Step<'_>, line: u32, out: &RunSender) {
-    let Some((number, cell)) = step.state.branches.of_line(line) else {
-        return step.send(out, none(line));
-    };
-    if cell.end.as_ref().is_none_or(|end| end.is_compared) {
-        let text = format!("In [{line}] still runs: `%ipycodex wait {line}`");
-        return step.send(out, Notice::note(text));
-    }
-    match &cell.work {
-        BranchWork::Answer(_) => {
-            let text = format!("In [{line}] offers nothing more; `%ipycodex show {line}`");
-            step.send(out, Notice::note(text));
-        }
-        BranchWork::Aside(_) => offer::begin(step, number, out),
-        BranchWork::Cell { .. } => start(step, number, out),
-    }
-}
 
 /// Merges a branch that has ended.
 pub(super) fn start(step: &mut Step<'_>, number: u32, out: &RunSender) {
@@ -250,7 +232,7 @@ pub(super) fn finish(
         }
     }
     if !names.is_empty() {
-        aside::record_merge(step, number, &names.join(", "));
+        record_merge(step, number, &names.join(", "));
     }
     drop_branch(step, number);
 }
@@ -272,4 +254,19 @@ fn running<'a>(step: &'a mut Step<'_>, number: u32, job: JobId) -> Option<(u32, 
     let cell = step.state.branches.get(number)?;
     let run = cell.merge.as_mut()?;
     (is_current && run.job == job).then_some((cell.line, run))
+}
+
+/// Keeps in the conversation what was brought over.
+fn record_merge(step: &mut Step<'_>, number: u32, brought: &str) {
+    let Some(turn) = step.state.branches.aside(number) else {
+        return;
+    };
+    let answer = turn.shown.last_message();
+    let note = format!(
+        "You were asked beside this conversation: {}\nYou answered: {answer}\nBrought over from there: {brought}",
+        turn.prompt
+    );
+    let source = serde_json::Value::String(note).to_string();
+    let line = step.state.numbering.take();
+    step.push(Effect::Record(RecordWrite::Input { line, source }));
 }

@@ -103,8 +103,8 @@ impl Default for Choices {
 }
 
 impl Choices {
-    /// Returns the choices for a turn beside the prompt: it asks nobody, its cells run in an interpreter that can change
-    /// nothing, and its commands can change nothing either.
+    /// Returns the choices for a turn beside the prompt: it asks nobody, its cells run in an interpreter that can
+    /// change nothing, and its commands can change nothing either.
     pub fn for_aside(&self) -> Self {
         Choices {
             approvals: Approvals::Never,
