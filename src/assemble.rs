@@ -15,10 +15,10 @@ pub use kernels::{gateways, is_connection_file};
 pub use parts::python_plan;
 pub use prompt_gate::PromptGate;
 
-use parts::{Surroundings, agent_plan, silent_parts, starts_within};
+use parts::{Surroundings, agent_plan, own_server, silent_parts, starts_within};
 
+use crate::agent::Agent;
 use crate::agent::connect::{AgentConfig, AgentEvents, AgentKind, Program, SizeLimit};
-use crate::agent::{Agent, McpServer};
 use crate::config::{Choices, ConfigFlags, RuntimeChoice, Settings, resolve};
 use crate::display::Pictures;
 use crate::environment::Environment;
@@ -153,7 +153,7 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         asides: wanted
             .asks
             .then(|| aside::start(environment.clone(), settings.clone(), screen.size())),
-        own_server: wanted.takes_clients.then(|| own_server(environment)),
+        own_server: wanted.takes_clients.then(|| own_server(environment, None)),
         stdin: wanted.stdin,
         files: wanted.asks.then(|| FilePlaces {
             stores: paths.state_dir.join("files"),
@@ -199,26 +199,6 @@ pub fn assemble(environment: &Environment, wanted: SessionOptions) -> Result<Ass
         python,
         waiting,
     })
-}
-
-/// Returns our own MCP server, for agents that take tools only from one: it connects back to this process.
-fn own_server(environment: &Environment) -> McpServer {
-    let program = environment.program.as_deref();
-    let program = program.map_or("ipycodex".into(), |path| path.display().to_string());
-    // These variables determine the path of the socket, and agents pass few variables on.
-    let places = ["XDG_RUNTIME_DIR", "XDG_STATE_HOME"].into_iter();
-    let places =
-        places.filter_map(|name| Some((name.to_owned(), environment.variable(name)?.to_owned())));
-    McpServer {
-        name: crate::mcp::SERVER_NAME.into(),
-        command: program,
-        arguments: vec![
-            "mcp".into(),
-            "--shell".into(),
-            std::process::id().to_string(),
-        ],
-        variables: places.collect(),
-    }
 }
 
 fn runtime_plan(

@@ -94,8 +94,9 @@
 //! |---|---|
 //! | agent | a program that answers prompts and calls tools: Codex, one that speaks ACP, the offline demo |
 //! | approval | the user's yes or no to what an agent wants to do; a *grant* is one that lasts for the session |
+//! | aside | a turn beside the prompt, in a session of its own; what it leaves is an *offer* to the user |
 //! | artifact | a text too long for the model, kept whole in a file, which the agent can read piece by piece |
-//! | branch | a fork beside the interpreter at the prompt: for an agent's code, or for a cell in the background |
+//! | branch | a fork beside the interpreter at the prompt: for an agent's code, an aside, or a cell in the background |
 //! | cell | code that was submitted, with its In number, its outputs and how it ended |
 //! | checkpoint | a fork of the interpreter that waits, made between two cells; `back` lets it go on, `when` asks it |
 //! | command | a line of `%ipycodex`; its row stands in [`magics`] |
@@ -196,7 +197,8 @@
 //! | `session` | the loop, both peers' handles | [`session::SessionHandle::close`] |
 //! | `history` | the SQLite connection | the close of its session |
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
-//! | `branch` | the interpreter of a cell in the background | its end, or that of the session |
+//! | `branch` | the interpreter of a cell in the background or of an aside | its end, or that of the session |
+//! | `session`, `history`, `mcp listener` of an aside | as below, for its session | its last use |
 //! | `shell` | the user's shell, once a command was typed in shell mode: as above | as above |
 //! | `short answer` | nothing: it reads what a program asked for one short thing writes | that program |
 //! | `gateway` | nothing: one question to a gateway over HTTP | its answer |
@@ -227,7 +229,9 @@
 //! An interpreter leaves copies of itself between cells, processes that wait; one of them can take its place, and tells
 //! the guard by us ([`runtime`], `assets/python/_ipycodex_runner/copies.py`). One can do so while a cell runs, too: it
 //! gets pipes and a terminal of its own (`runtime/python/ends.rs`, `handoff.py`), and the process that runs the cell is
-//! a runtime of its own from then on (`runtime/python/branch.rs`, `session/branches`).
+//! a runtime of its own from then on (`runtime/python/branch.rs`, `session/branches`). A third way: it forks an
+//! interpreter that is confined (`aside.py`), for a turn of the agent beside the prompt, which is a session of its own
+//! in this process (`session/asides.rs`, `assemble/aside.rs`).
 //!
 //! Between us and each child stands its guard, a process of one thread: a fork of ours that ends what the child started
 //! when it or we are gone ([`process`]).

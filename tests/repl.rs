@@ -4,6 +4,7 @@ mod agent_cells;
 mod agent_kernels;
 mod agents;
 mod answer_blocks;
+mod aside;
 mod attachments;
 mod background;
 mod cell_copies;

@@ -1,12 +1,13 @@
 //! Sessions for turns beside the prompt: in an interpreter that is there already, as forks of the session there.
 
-use super::parts::{Surroundings, agent_plan, silent_parts};
+use super::parts::{Surroundings, agent_plan, own_server, silent_parts};
 use crate::config::Settings;
 use crate::environment::Environment;
+use crate::mcp::SocketServer;
 use crate::record::{self, RecordOptions, SessionSpec};
 use crate::runtime::TerminalSize;
 use crate::runtime::connect::connect_branch;
-use crate::session::{self, PlannedRuntime, StartAside};
+use crate::session::{self, AsideSession, Parts, PlannedRuntime, StartAside};
 use crate::text::report::Report;
 
 pub(super) fn start(
@@ -46,7 +47,17 @@ pub(super) fn start(
             record,
             reports,
         };
-        let parts = silent_parts(&environment, &settings, surroundings, runtime, agent);
-        session::start(parts)
+        let parts = Parts {
+            own_server: Some(own_server(&environment, Some(&plan.folder))),
+            ..silent_parts(&environment, &settings, surroundings, runtime, agent)
+        };
+        let (session, beside) = session::start(parts)?;
+        let sockets = plan.folder.join("ipycodex");
+        let server = SocketServer::open(&sockets, session.clone(), plan.cwd.clone(), drop);
+        Ok(AsideSession {
+            session,
+            beside,
+            kept: Box::new(server),
+        })
     })
 }

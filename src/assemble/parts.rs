@@ -2,14 +2,14 @@
 //!
 //! In: environment and settings. Out: plans; nothing is started here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::agent::Sandbox;
 use crate::agent::connect::{AgentConfig, AgentKind, Program, SizeLimit, Timeouts};
+use crate::agent::{McpServer, Sandbox};
 use crate::config::{AgentChoice, Choices, Paths, Seconds, Settings};
 use crate::environment::Environment;
 use crate::record::RecordHandle;
@@ -80,6 +80,29 @@ pub(super) fn silent_parts(
         record_path: paths.history.clone(),
         notebooks: NotebookPlaces::new(paths, environment.home.clone()),
         lasting: LastingFile::new(&paths.state_dir, user_name(environment)),
+    }
+}
+
+/// Returns our own MCP server, for agents that take tools only from one: it connects back to this process, in `sockets`
+/// where that is not the usual place.
+pub(super) fn own_server(environment: &Environment, sockets: Option<&Path>) -> McpServer {
+    let program = environment.program.as_deref();
+    let program = program.map_or("ipycodex".into(), |path| path.display().to_string());
+    // These variables determine the path of the socket, and agents pass few variables on.
+    let places = ["XDG_RUNTIME_DIR", "XDG_STATE_HOME"].into_iter();
+    let places =
+        places.filter_map(|name| Some((name.to_owned(), environment.variable(name)?.to_owned())));
+    let sockets = sockets.map(|folder| folder.to_string_lossy().into_owned());
+    let sockets = sockets.map(|folder| ("XDG_RUNTIME_DIR".to_owned(), folder));
+    McpServer {
+        name: crate::mcp::SERVER_NAME.into(),
+        command: program,
+        arguments: vec![
+            "mcp".into(),
+            "--shell".into(),
+            std::process::id().to_string(),
+        ],
+        variables: places.chain(sockets).collect(),
     }
 }
 

@@ -13,7 +13,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,7 @@ pub(super) struct ShellInfo {
 #[derive(Debug)]
 pub struct SocketServer {
     socket: PathBuf,
+    is_closing: Arc<AtomicBool>,
 }
 
 impl SocketServer {
@@ -68,7 +69,9 @@ impl SocketServer {
         let (socket, key) = files(folder, std::process::id());
         let socket_server = SocketServer {
             socket: socket.clone(),
+            is_closing: Arc::default(),
         };
+        let is_closing = Arc::clone(&socket_server.is_closing);
         let folder = folder.to_owned();
         let listen = move || {
             let (listener, token) = match listen(&folder, &socket, &key) {
@@ -83,6 +86,9 @@ impl SocketServer {
                 clients: AtomicUsize::new(0),
             });
             for client in listener.incoming() {
+                if is_closing.load(Ordering::SeqCst) {
+                    return;
+                }
                 let Ok(client) = client else {
                     // Out of descriptors: the next call would fail at once, too.
                     std::thread::sleep(HANDSHAKE_TIMEOUT / 10);
@@ -130,6 +136,9 @@ fn listen(folder: &Path, socket: &Path, key: &Path) -> Result<(UnixListener, Str
 
 impl Drop for SocketServer {
     fn drop(&mut self) {
+        self.is_closing.store(true, Ordering::SeqCst);
+        // Wakes the thread that listens.
+        drop(UnixStream::connect(&self.socket));
         for path in [&self.socket, &self.socket.with_extension("key")] {
             drop(std::fs::remove_file(path));
         }

@@ -4,6 +4,7 @@
 //! loop. Invariant: each that has begun ends with its turn's run, once. Absent on purpose: what becomes of a turn
 //! (`branches/aside.rs`).
 
+use std::any::Any;
 use std::collections::BTreeMap;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -20,13 +21,35 @@ use crate::run::Run;
 use crate::runtime::{RuntimeReply, RuntimeRequest};
 use crate::text::report::Report;
 
-/// Starts a session for a turn beside the prompt; returns it with its events outside of runs.
+/// A session beside this one.
+pub struct AsideSession {
+    pub session: SessionHandle,
+    /// Its events outside of runs.
+    pub beside: Run,
+    /// What ends with it.
+    pub kept: Box<dyn Any + Send>,
+}
+
+/// Starts a session for a turn beside the prompt.
 ///
 /// The error says why it cannot begin.
-pub type StartAside = Box<dyn Fn(&AsidePlan) -> Result<(SessionHandle, Run), Report> + Send>;
+pub type StartAside = Box<dyn Fn(&AsidePlan) -> Result<AsideSession, Report> + Send>;
 
 #[derive(Default)]
-pub(super) struct Asides(BTreeMap<u32, SessionHandle>);
+pub(super) struct Asides(BTreeMap<u32, EndAside>);
+
+/// Ends a session when it is told to.
+pub(super) struct EndAside {
+    session: SessionHandle,
+    _kept: Box<dyn Any + Send>,
+}
+
+impl EndAside {
+    /// Waits for the end, for some seconds.
+    pub(super) fn end(self) {
+        self.session.leave();
+    }
+}
 
 impl Asides {
     /// Starts a session and its turn.
@@ -40,7 +63,11 @@ impl Asides {
         let Some(begun) = start.map(|start| start(plan)) else {
             return;
         };
-        let (session, beside) = match begun {
+        let AsideSession {
+            session,
+            beside,
+            kept,
+        } = match begun {
             Ok(begun) => begun,
             Err(why) => return send(inbox, number, AsideEvent::Failed(why.message)),
         };
@@ -49,7 +76,11 @@ impl Asides {
             attached: vec![InputPart::Text(plan.task.clone())],
             ..Submission::default()
         });
-        self.0.insert(number, session);
+        let kept = EndAside {
+            session,
+            _kept: kept,
+        };
+        self.0.insert(number, kept);
         tokio::spawn(forward(beside, number, inbox.clone()));
         let inbox = inbox.clone();
         tokio::spawn(async move {
@@ -62,12 +93,12 @@ impl Asides {
         self.0.contains_key(&number)
     }
 
-    pub(super) fn remove(&mut self, number: u32) -> Option<SessionHandle> {
+    pub(super) fn remove(&mut self, number: u32) -> Option<EndAside> {
         self.0.remove(&number)
     }
 
     /// Takes all, to be ended.
-    pub(super) fn take(&mut self) -> Vec<SessionHandle> {
+    pub(super) fn take(&mut self) -> Vec<EndAside> {
         std::mem::take(&mut self.0).into_values().collect()
     }
 
@@ -79,10 +110,10 @@ impl Asides {
         requester: RuntimeRequester,
         inbox: &UnboundedSender<Command>,
     ) {
-        let Some(session) = self.0.get(&number) else {
+        let Some(aside) = self.0.get(&number) else {
             return;
         };
-        let (asked, inbox) = (session.ask(request), inbox.clone());
+        let (asked, inbox) = (aside.session.ask(request), inbox.clone());
         tokio::spawn(async move {
             let gone = |_| RuntimeReply::Failed("its interpreter has ended".to_owned());
             let reply = asked.await.unwrap_or_else(gone);

@@ -11,14 +11,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::asides::Asides;
+use crate::asides::{Asides, EndAside};
 use crate::context::StepContext;
 use crate::deps::SessionDeps;
 use crate::effect::{Effect, Event, RecordWrite, RecordedOutput, To, emit};
 use crate::events::Notice;
 use crate::exact_log;
 use crate::file_steps::FileSteps;
-use crate::handle::{Command, SessionHandle, Shared};
+use crate::handle::{Command, Shared};
 use crate::input::shell_cell;
 use crate::outputs::Outputs;
 use crate::peers::{AgentPeer, RuntimeRequester};
@@ -263,7 +263,7 @@ impl SessionIo {
                 );
                 drop(tokio::task::spawn_blocking(move || {
                     drop(runtime);
-                    aside.inspect(SessionHandle::leave);
+                    aside.into_iter().for_each(EndAside::end);
                     // It may be gone.
                     let _ = std::fs::remove_dir_all(folder);
                 }));

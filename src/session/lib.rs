@@ -100,7 +100,7 @@ mod tests;
 pub use crate::record::{SessionTail, TailEntry};
 pub use answer::{Answer, OUTPUT_KEPT, Work};
 pub use answer_events::answer_event;
-pub use asides::StartAside;
+pub use asides::{AsideSession, StartAside};
 pub use attachments::read_attachments;
 pub use commands::listing;
 pub use deps::StartupFiles;

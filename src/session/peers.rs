@@ -57,6 +57,8 @@ pub struct AsidePlan {
     pub origin: ForkOrigin,
     pub choices: Choices,
     pub cwd: PathBuf,
+    /// A private folder of its own.
+    pub folder: PathBuf,
 }
 
 pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;

@@ -58,7 +58,7 @@ pub(super) async fn leave(
     session.drain();
     session.io.runtimes.end_branches();
     let asides = session.io.asides.take().into_iter();
-    let asides = asides.map(|aside| tokio::task::spawn_blocking(move || aside.leave()));
+    let asides = asides.map(|aside| tokio::task::spawn_blocking(move || aside.end()));
     let asides: Vec<_> = asides.collect();
     for aside in asides {
         // Without an end in time, it ends with this process.

@@ -66,6 +66,27 @@ fn cells_of_the_agent_are_asked_for_and_run_in_its_turn() {
 }
 
 #[test]
+fn our_tools_reach_an_agent_beside_the_prompt_in_its_own_fork() {
+    let shell = shell();
+    let cells = r#"{"cells":[{"code":"x=x+1;y=2;print('it','is',x)"}]}"#;
+    shell.cell(2, &format!("%ipycodex aside .mcp:run_cells:{cells}"));
+    shell.shows("In [2] has answered after ");
+    shell.shows("1 cell; added y; changed x; ");
+    shell.cell(3, "x");
+    shell.shows("Out[3]: 41");
+    shell.cell(4, "%ipycodex show 2");
+    shell.shows("it is 42");
+    shell.pty.send_line("%ipycodex merge 2");
+    shell.shows("Bring it here?");
+    shell.pty.send("m");
+    shell.shows("Brought over from In [2]: x, y");
+    shell.at(7);
+    shell.cell(7, "x, y");
+    shell.shows("Out[7]: (42, 2)");
+    shell.leave();
+}
+
+#[test]
 fn our_tools_reach_an_agent_that_is_asked_without_a_terminal() {
     let home = Home::new();
     let prompt = r#"mcp:pyrun:{"code":"6*7"}"#;

@@ -10,12 +10,12 @@ use crate::support::home::Home;
 use crate::support::{await_true, peers};
 
 const CTRL_B: &str = "\x02";
-const WIDE: (u16, u16) = (150, 60);
+pub(super) const WIDE: (u16, u16) = (150, 60);
 const FILES_STAY: &str = r#"{"rewind_files": "off"}"#;
 const BEHIND: &str = "goes on in the background";
 
 /// With `wait(name)`, which waits for a file, and a copy to go back to.
-fn start() -> Shell {
+pub(super) fn start() -> Shell {
     started(Shell::start(
         with_settings(FILES_STAY),
         &["--agent", "demo"],
@@ -31,7 +31,7 @@ fn started(shell: Shell) -> Shell {
     shell
 }
 
-fn open(shell: &Shell, name: &str) {
+pub(super) fn open(shell: &Shell, name: &str) {
     fs::write(shell.home.work().join(name), "").unwrap();
 }
 

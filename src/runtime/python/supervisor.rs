@@ -103,9 +103,12 @@ impl Supervisor for BranchSupervisor {
     const OWNED: &'static str = "a cell in the background";
 
     fn run(mut self) {
-        self.supervisor.attend(self.interpreter);
+        let next = self.supervisor.attend(self.interpreter);
         if let Some(terminal) = &self.supervisor.terminal {
             terminal.close();
+        }
+        if let AfterExit::Wait = next {
+            self.supervisor.refuse_all();
         }
     }
 }
@@ -182,6 +185,19 @@ impl PythonSupervisor {
                     Some(_) => RuntimeReply::Failed("no Python interpreter is running".into()),
                 };
                 self.events.send(RuntimeEvent::Replied { id, answer });
+            }
+            self.control.set_running(0, false);
+            self.control.wait(Vec::new(), None);
+        }
+    }
+
+    /// Of a branch whose interpreter has ended: ends each request, until the runtime closes.
+    fn refuse_all(&self) {
+        let death = Death::Reported("it has ended before".into());
+        while !self.control.is_closing() {
+            self.control.send_ends(&self.events);
+            for (id, request) in self.control.take_requests() {
+                self.events.send_all(dead(id, &request, &death));
             }
             self.control.set_running(0, false);
             self.control.wait(Vec::new(), None);
@@ -581,7 +597,7 @@ impl PythonSupervisor {
         if self.claim.is_some() {
             let restarting = false;
             self.events.send(RuntimeEvent::Died { death, restarting });
-            return AfterExit::Close;
+            return AfterExit::Wait;
         }
         let restarting = self.last_death.restarts(&death);
         self.events.send(RuntimeEvent::Died { death, restarting });

@@ -75,7 +75,7 @@ pub(crate) fn begin(step: &mut Step<'_>, prompt: String, line: u32) {
             None => None,
         };
         let origin = match why {
-            Some(why) => Err(why),
+            Some(why) => Err(not_forked(&why)),
             None => match record.fork_origin(before).await {
                 Some(origin) => Ok(origin),
                 None => Err("this session is not in the history file".to_owned()),
@@ -130,13 +130,13 @@ fn on_ready(step: &mut Step<'_>, number: u32, origin: ForkOrigin) {
 pub(super) fn on_forked(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     let branch = match reply {
         RuntimeReply::Branch(branch) => branch,
-        reply => return fail(step, number, &why_not(&reply)),
+        reply => return fail(step, number, &not_forked(&why_not(&reply))),
     };
     let (choices, cwd) = (step.state.choices.for_aside(), step.state.cwd.clone());
     let Some(job) = step.state.branches.get(number) else {
         return;
     };
-    let (line, folder) = (job.line, files::offered(&job.folder));
+    let (line, folder) = (job.line, job.folder.clone());
     let BranchWork::Aside(turn) = &mut job.work else {
         return;
     };
@@ -145,11 +145,15 @@ pub(super) fn on_forked(step: &mut Step<'_>, number: u32, reply: RuntimeReply) {
     };
     let plan = AsidePlan {
         branch,
-        task: task(&folder.to_string_lossy(), &cwd.to_string_lossy()),
+        task: task(
+            &files::offered(&folder).to_string_lossy(),
+            &cwd.to_string_lossy(),
+        ),
         prompt: turn.prompt.clone(),
         origin,
         choices,
         cwd,
+        folder,
     };
     step.push(Effect::StartAside(number, Box::new(plan)));
     let text = format!("In [{line}] works beside the prompt (`%ipycodex jobs`)");
@@ -165,6 +169,10 @@ fn task(folder: &str, cwd: &str) -> String {
          commands cannot write. When you have ended, the user decides whether the names that your cells have added or \
          changed and these files come into the session.</aside>\n"
     )
+}
+
+fn not_forked(why: &str) -> String {
+    format!("the interpreter cannot be forked now: {why}")
 }
 
 /// A turn that has not begun.
