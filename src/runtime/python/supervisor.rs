@@ -198,6 +198,11 @@ impl PythonSupervisor {
             self.control.send_ends(&self.events);
             for (id, request) in self.control.take_requests() {
                 self.events.send_all(dead(id, &request, &death));
+                if RequestKind::is_cell(&request) {
+                    // The end of a cell by death is followed by the news of that.
+                    let (death, restarting) = (death.clone(), false);
+                    self.events.send(RuntimeEvent::Died { death, restarting });
+                }
             }
             self.control.set_running(0, false);
             self.control.wait(Vec::new(), None);

@@ -292,7 +292,7 @@ pub(crate) fn watch(step: &mut Step<'_>, line: u32, out: &RunSender) -> bool {
         matches!(job.work, BranchWork::Cell { .. }),
     );
     if runs {
-        drop(begin_wait(step, number, out));
+        begin_wait(step, number, out);
     }
     if !is_cell {
         return aside::watch(step, number, out);
