@@ -193,7 +193,7 @@ impl BranchJob {
         let line = self.line;
         let took = age_in_words(now.saturating_duration_since(self.begun));
         match (&self.end, &self.work) {
-            (None, _) if waits => format!("waits for input; `kill {line}` ends it"),
+            (None, _) if waits => format!("waits for input; `answer {line} TEXT`"),
             (None, BranchWork::Cell { .. }) => format!("runs for {took}"),
             (None, _) => format!("works for {took}; `show {line}`"),
             (Some(end), BranchWork::Answer(_)) => format!("{}; `show {line}`", end.what),

@@ -124,6 +124,12 @@ impl Runtimes {
         terminal.is_some_and(|terminal| terminal.is_waiting_for_input())
     }
 
+    /// Types bytes for the cell of this branch; false when its terminal does not take all of them.
+    pub(super) fn type_into_branch(&self, number: u32, bytes: &[u8]) -> bool {
+        let terminal = self.branches.get(&number).and_then(|(_, it)| it.as_ref());
+        terminal.is_some_and(|terminal| terminal.type_bytes(bytes) == bytes.len())
+    }
+
     /// Ends all branches.
     pub(super) fn end_branches(&mut self) {
         self.branches.clear();

@@ -248,7 +248,7 @@ fn its_output_is_there_after_its_end_and_its_session_is_not_left() {
     let shell = start();
     behind(&shell, 2, "x = input('name? ')");
     shell.cell(3, "%ipycodex jobs");
-    shell.shows("In [2]  waits for input; `kill 2` ends it");
+    shell.shows("In [2]  waits for input; `answer 2 TEXT`");
     for (number, leaving) in [(4, "new"), (5, "fork"), (6, "resume 1")] {
         shell.cell(number, &format!("%ipycodex {leaving}"));
     }
@@ -265,6 +265,34 @@ fn its_output_is_there_after_its_end_and_its_session_is_not_left() {
     shell.shows("Shown: 2");
     shell.pty.send_line("%ipycodex new");
     shell.shows("Session 2 begins here");
+}
+
+#[test]
+fn its_input_is_answered_from_the_prompt() {
+    let shell = start();
+    behind(
+        &shell,
+        2,
+        "x = [input('name? '), input('age? ')]; wait('go')",
+    );
+    cell(&shell, 3, "y = 1");
+    shell.cell(4, "%ipycodex jobs");
+    shell.shows("In [2]  waits for input; `answer 2 TEXT`");
+    shell.pty.send_line("%ipycodex answer 2 Ada of  London");
+    shell.pty.send_line("%ipycodex show 2");
+    shell.pty.wait_for("name? Ada of  London\nage?");
+    shell.pty.send(CTRL_C);
+    shell.shows("stopped waiting");
+    shell.pty.send_line("%ipycodex answer 2 36");
+    open(&shell, "go");
+    shell.shows("In [2] has ended after ");
+    shell.pty.send_line("%ipycodex answer 2 more");
+    shell.shows("In [2] does not wait for input");
+    shell.pty.send_line("%ipycodex merge 2");
+    shell.shows("Brought over from In [2]: x");
+    shell.pty.send_line("x");
+    shell.shows("['Ada of  London', '36']");
+    assert_eq!(shell.leave(), 0);
 }
 
 #[test]

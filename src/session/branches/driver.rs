@@ -314,6 +314,19 @@ pub(crate) fn watch(step: &mut Step<'_>, line: u32, out: &RunSender) -> bool {
     true
 }
 
+/// Types a line for a cell in the background that waits for one.
+pub(crate) fn answer(step: &mut Step<'_>, line: u32, text: &str, out: &RunSender) {
+    let Some((number, _)) = step.state.branches.of_line(line) else {
+        return step.send(out, none(line));
+    };
+    let runtimes = step.ctx.runtimes;
+    let waits = runtimes.branch_waits_for_input(number);
+    if !waits || !runtimes.type_into_branch(number, format!("{text}\r").as_bytes()) {
+        let text = format!("In [{line}] does not wait for input");
+        step.send(out, Notice::note(text));
+    }
+}
+
 /// Why the session cannot be left for another one: cells in the background are its own.
 pub(crate) fn why_stay(step: &Step<'_>) -> Option<Notice> {
     let line = step.state.branches.first_line()?;

@@ -269,6 +269,7 @@ fn run_order(step: &mut Step<'_>, order: MagicEffect, number: u32, out: &RunSend
         MagicEffect::Aside(prompt) => branches::aside::begin(step, prompt, number),
         MagicEffect::ListJobs => branches::driver::list(step, out),
         MagicEffect::Wait(line) => branches::driver::wait(step, line, out),
+        MagicEffect::AnswerCell(line, text) => branches::driver::answer(step, line, &text, out),
         MagicEffect::KillCell(line) => branches::driver::kill(step, line, out),
         MagicEffect::MergeCell(line) => branches::driver::merge(step, line, out),
         MagicEffect::Interrupt if step.state.scheduler.active().is_some() => {

@@ -77,6 +77,19 @@ pub(super) const WAIT: Magic = Magic {
     run: Run::With(|magic, line, _| Ok(vec![MagicEffect::Wait(number(magic, line)?)])),
 };
 
+pub(super) const ANSWER: Magic = Magic {
+    name: "answer",
+    arguments: "N TEXT",
+    help: "type a line for a cell in the background that waits for input",
+    more: "`jobs` tells which cells wait, `show N` what they ask. The line is recorded, as every command is.",
+    run: Run::With(|magic, line, _| {
+        let line = line.trim_start();
+        let (cell, text) = line.split_once(' ').unwrap_or((line, ""));
+        let cell = number(magic, cell)?;
+        Ok(vec![MagicEffect::AnswerCell(cell, text.to_owned())])
+    }),
+};
+
 pub(super) const KILL: Magic = Magic {
     name: "kill",
     arguments: "N",
@@ -101,8 +114,9 @@ fn number(magic: &Magic, line: &str) -> Result<u32, String> {
     match line.trim().parse() {
         Ok(number @ 1..) => Ok(number),
         _ => Err(format!(
-            "Usage: %ipycodex {} N, where N is the number of a cell, got '{}'",
+            "Usage: %ipycodex {} {}, where N is the number of a cell, got '{}'",
             magic.name,
+            magic.arguments,
             line.trim()
         )),
     }

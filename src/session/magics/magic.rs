@@ -116,6 +116,8 @@ pub enum MagicEffect {
     ListJobs,
     /// Wait for the end of the cell with this number, which is in the background.
     Wait(u32),
+    /// Type this line for that cell, which waits for input.
+    AnswerCell(u32, String),
     /// End that cell, or drop what it has left.
     KillCell(u32),
     /// Bring over what that cell has changed.

@@ -116,6 +116,7 @@ const GROUPS: &[(&str, &[Magic])] = &[
                  it ends; else `merge` brings its names over. `show N` shows its output.",
             ),
             cells::WAIT,
+            cells::ANSWER,
             cells::KILL,
             cells::MERGE,
             plain("interrupt", "interrupt the running cell or turn", || MagicEffect::Interrupt),
