@@ -19,6 +19,12 @@ use crate::table::{Row, Target, guarded};
 
 const KEYS: usize = 300;
 
+/// Keys on a line.
+const LINE: usize = 40;
+
+/// Lines while a cell in the background computes, and as many while it sleeps.
+const ROUNDS: usize = 12;
+
 const INTERRUPTS: usize = 10;
 
 /// From the key to its echo, in ms.
@@ -92,7 +98,55 @@ const STATES: [State; 6] = [
 ];
 
 pub fn rows() -> Vec<Row> {
-    STATES.iter().flat_map(State::rows).collect()
+    let states = STATES.iter().flat_map(State::rows);
+    states.chain([beside_a_branch()]).collect()
+}
+
+/// Keys in turns while a cell in the background computes and while it sleeps, in one shell: what it costs who types.
+fn beside_a_branch() -> Row {
+    let (mut computes, mut sleeps) = (Vec::new(), Vec::new());
+    let measured = guarded(|| {
+        let (home, pty, _) = STATES[0].shell();
+        let gate = home.work().join("go");
+        pty.send_line("%%background\rimport os, time\rwhile True: sum(range(20_000)) if os.path.exists('go') else \
+            time.sleep(0.005)\r\r");
+        pty.at_line("In [3]:");
+        pty.stop_drawing();
+        let mut letters = '\u{100}'..;
+        for _ in 0..ROUNDS {
+            std::fs::write(&gate, "").expect("a file in our home");
+            computes.push(median(&pty, &mut letters));
+            std::fs::remove_file(&gate).expect("the same file");
+            sleeps.push(median(&pty, &mut letters));
+        }
+        computes
+    });
+    Row {
+        what: "key to echo, median: a cell computes in the background".into(),
+        unit: "ms",
+        ours: measured,
+        peer: Some(("while it sleeps", Ok(sleeps))),
+        target: Target::TimesPeerAtMost(1.05),
+    }
+}
+
+/// Types a line of letters; returns the median time to their echoes, in ms.
+fn median(pty: &Pty, letters: &mut impl Iterator<Item = char>) -> f64 {
+    sleep(5 * PAUSE);
+    let mut echoes: Vec<f64> = letters.take(LINE).map(|letter| echo(pty, letter)).collect();
+    pty.send("\x15");
+    echoes.sort_by(f64::total_cmp);
+    echoes[LINE / 2]
+}
+
+/// Types a letter that is new to the terminal, so that the first one in its bytes is the echo; returns how long that
+/// took, in ms.
+fn echo(pty: &Pty, letter: char) -> f64 {
+    sleep(PAUSE);
+    let (from, begin) = (pty.raw_length(), Instant::now());
+    pty.send(letter.encode_utf8(&mut [0; 4]));
+    pty.wait_raw(letter.to_string().as_bytes(), from);
+    begin.elapsed().as_secs_f64() * 1e3
 }
 
 impl State {
@@ -148,16 +202,11 @@ impl State {
         }
         pty.stop_drawing();
         let mut echoes = Vec::new();
-        // Each of them is new to the terminal, so that the first one in its bytes is the echo.
         for (typed, letter) in ('\u{100}'..).take(KEYS).enumerate() {
-            if typed % 40 == 39 {
+            if typed % LINE == LINE - 1 {
                 pty.send("\x15");
             }
-            sleep(PAUSE);
-            let (from, begin) = (pty.raw_length(), Instant::now());
-            pty.send(letter.encode_utf8(&mut [0; 4]));
-            pty.wait_raw(letter.to_string().as_bytes(), from);
-            echoes.push(begin.elapsed().as_secs_f64() * 1e3);
+            echoes.push(echo(&pty, letter));
         }
         let late = |echoes: &[f64]| {
             let mut sorted = echoes.to_vec();

@@ -37,8 +37,13 @@ pub fn rows() -> Vec<Row> {
         shell.cell("1 + 1");
         shell
     };
-    let idle = each(|| vec![shell().own()]);
-    let all = each(|| vec![shell().all()]);
+    let rested = || {
+        let shell = shell();
+        sleep(GIVEN_BACK);
+        shell
+    };
+    let idle = each(|| vec![rested().own()]);
+    let all = each(|| vec![rested().all()]);
     let ipython = peers::ipython_environment().clone();
     let peer =
         ipython.and_then(|python| each(|| vec![ipython_at_its_prompt(&home, &python)]).map(first));
