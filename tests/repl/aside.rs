@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::Signal;
 
-use super::background::{WIDE, open, start};
+use super::background::{WAIT, WIDE, open, start};
 use super::checkpoints::{cell, interpreters};
 use super::shell::{CTRL_C, CTRL_D, Shell};
 use crate::support::await_true;
@@ -191,7 +191,7 @@ fn it_ends_when_it_is_told_to_with_the_interpreter_and_with_the_shell() {
     shell.pty.send_line("%ipycodex restart");
     shell.shows("a new interpreter is ready");
     shell.shows("In [5] has answered after ");
-    shell.pty.send_line("import os, time; wait = lambda name: any(iter(lambda: os.path.exists(name) or time.sleep(.01), True))");
+    shell.pty.send_line(WAIT);
     shell.at(8);
     aside(&shell, 8, "wait('never')");
     shell.pty.send(CTRL_D);

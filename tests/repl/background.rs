@@ -11,6 +11,8 @@ use crate::support::{await_true, peers};
 
 const CTRL_B: &str = "\x02";
 pub(super) const WIDE: (u16, u16) = (150, 60);
+/// Defines `wait(name)`, which waits for a file.
+pub(super) const WAIT: &str = "import os, time; wait = lambda name: any(iter(lambda: os.path.exists(name) or time.sleep(.01), True))";
 const FILES_STAY: &str = r#"{"rewind_files": "off"}"#;
 const BEHIND: &str = "goes on in the background";
 
@@ -26,8 +28,7 @@ pub(super) fn start() -> Shell {
 fn started(shell: Shell) -> Shell {
     shell.at(1);
     await_true("a copy before any cell", || settled(&shell.home) == 2);
-    let wait = "import os, time; wait = lambda name: any(iter(lambda: os.path.exists(name) or time.sleep(.01), True))";
-    cell(&shell, 1, wait);
+    cell(&shell, 1, WAIT);
     shell
 }
 
