@@ -12,7 +12,8 @@ use crate::support::{await_true, peers};
 const CTRL_B: &str = "\x02";
 pub(super) const WIDE: (u16, u16) = (150, 60);
 /// Defines `wait(name)`, which waits for a file.
-pub(super) const WAIT: &str = "import os, time; wait = lambda name: any(iter(lambda: os.path.exists(name) or time.sleep(.01), True))";
+pub(super) const WAIT: &str = "import os, time; wait = lambda name: any(iter(lambda: os.path.exists(name) or \
+                               time.sleep(.01), True))";
 const FILES_STAY: &str = r#"{"rewind_files": "off"}"#;
 const BEHIND: &str = "goes on in the background";
 
