@@ -24,6 +24,9 @@ const SIZE: (u16, u16) = (100, 40);
 /// By then free memory has been given back.
 const GIVEN_BACK: Duration = Duration::from_secs(3);
 
+/// By then no copy is being made.
+const SETTLED: Duration = Duration::from_millis(500);
+
 /// Cells of a long session.
 const CELLS: usize = 2_000;
 
@@ -67,6 +70,8 @@ pub fn rows() -> Vec<Row> {
         shell.cell("data = bytearray(1 << 30)");
         let before = shell.all();
         for n in 0..8 {
+            // A process between two forks is gone by then.
+            sleep(SETTLED);
             // A sixteenth of it, and a pause in which a copy is made.
             let processes = shell.0.processes().len();
             shell.cell(&format!(

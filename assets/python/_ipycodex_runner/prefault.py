@@ -20,6 +20,7 @@ ANEW = 64  # forks between two without prefaulting, after which a scan finds onl
 AT_ONCE = 64  # pages between two checks for a request
 LARGEST = 64 << 20  # bytes of a mapping that is looked through
 LEAST = 16 << 20  # bytes of a mapping that is worth it
+LONGEST = 1  # s until a copy is made all the same: where free memory is in small pieces, each move takes long
 collapsed = set()  # places of large pages
 OWN = re.compile(b"\x01+")
 EXCLUSIVE = bytes(value & 0x81 == 0x81 for value in range(256))  # present, and mapped by no other process
@@ -61,9 +62,11 @@ def private_mask(pages, begin, end):
 
 
 def collapse_large(libc, goes_on):
-    """Puts large values into large pages, once; true when it came to an end."""
+    """Puts large values into large pages, once; true when it came to an end, or took long."""
     import ctypes
+    from time import monotonic
 
+    until = monotonic() + LONGEST
     size, whole = LARGE * PAGE, b"\x01" * LARGE
     known = set()
     try:
@@ -79,6 +82,8 @@ def collapse_large(libc, goes_on):
                     continue
                 if not goes_on():
                     return False
+                if monotonic() > until:
+                    return True
                 if libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), COLLAPSE) == 0:
                     collapsed.add(place)
                 else:
