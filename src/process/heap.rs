@@ -109,15 +109,14 @@ fn unmap_code() {
 fn own_code() -> Option<(usize, usize)> {
     let here = own_code as fn() -> Option<(usize, usize)> as usize;
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let ours = maps.lines().find_map(|line| {
+    maps.lines().find_map(|line| {
         let (range, rest) = line.split_once(' ')?;
         let (begin, end) = range.split_once('-')?;
         let begin = usize::from_str_radix(begin, 16).ok()?;
         let end = usize::from_str_radix(end, 16).ok()?;
         let is_code = rest.starts_with("r-xp") && rest.contains('/');
         (is_code && (begin..end).contains(&here)).then_some((begin, end))
-    });
-    ours
+    })
 }
 
 #[cfg(all(test, target_env = "gnu"))]
