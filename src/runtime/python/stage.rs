@@ -128,6 +128,7 @@ const INJECTABLE: &[&str] = &[
     "embedded",
     "expressions",
     "figures",
+    "forks",
     "guard",
     "host_calls",
     "ipycodex",
