@@ -80,7 +80,7 @@ pub(super) const WAIT: Magic = Magic {
 pub(super) const ANSWER: Magic = Magic {
     name: "answer",
     arguments: "N TEXT",
-    help: "type a line for a cell in the background that waits for input",
+    help: "answer a cell in the background at `input()`",
     more: "`jobs` tells which cells wait, `show N` what they ask. The line is recorded, as every command is.",
     run: Run::With(|magic, line, _| {
         let line = line.trim_start();
