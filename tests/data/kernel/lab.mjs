@@ -123,8 +123,10 @@ const doings = {
   async permission() {
     const index = await start(".How many lines has data.csv?");
     told.asked = [];
-    for (const what of ["Run this in your session?", "Run this command?"]) {
+    // The line to type in and what is asked about are drawn one after the other.
+    for (const [what, about] of [["Run this in your session?", "len(rows)"], ["Run this command?", "wc -l data.csv"]]) {
       await shows(index, what);
+      await shows(index, about);
       await page.waitForSelector(nth(index, ".jp-Stdin-input:focus"));
       told.asked.push(await shown(index));
       if (told.asked.length === 1) await picture("permission", index, index);
