@@ -170,7 +170,7 @@ pub(super) fn run_code(
     step.wait_as(recording, out, async move {
         record.wait_written().await;
         let why = match ready {
-            Some(told) => why_not_behind(told.await),
+            Some(told) => why_no_checkpoint(told.await),
             None => None,
         };
         match why {
@@ -182,7 +182,7 @@ pub(super) fn run_code(
     });
 }
 
-pub(super) fn why_not_behind(told: Result<RuntimeReply, RecvError>) -> Option<String> {
+pub(super) fn why_no_checkpoint(told: Result<RuntimeReply, RecvError>) -> Option<String> {
     match told {
         Ok(RuntimeReply::Background(told)) => told.why,
         Ok(RuntimeReply::Failed(why) | RuntimeReply::Unsupported(why)) => Some(why),

@@ -83,6 +83,24 @@ fn our_tools_reach_an_agent_beside_the_prompt_in_its_own_fork() {
     shell.at(7);
     shell.cell(7, "x, y");
     shell.shows("Out[7]: (42, 2)");
+    // What we write for the agent is no way around.
+    let notebook = shell.home.work().join("n.ipynb");
+    let insert = r#"{"action":"insert","path":"n.ipynb","cell":0,"content":"1"}"#;
+    shell.cell(8, &format!("%ipycodex aside .mcp:notebook:{insert}"));
+    shell.shows("In [8] has answered after ");
+    shell.cell(9, "%ipycodex show 8");
+    let text = shell
+        .text()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        text.contains("the user has to allow it and there is nobody here to ask"),
+        "{text}"
+    );
+    assert!(!notebook.exists());
+    shell.cell(10, &format!(".mcp:notebook:{insert}"));
+    assert!(notebook.exists(), "in front it may");
     shell.leave();
 }
 

@@ -153,6 +153,26 @@ fn files_come_where_they_belong_and_replace_none_unasked() {
 }
 
 #[test]
+fn its_code_cannot_pose_as_the_interpreter_at_the_prompt() {
+    let shell = start();
+    cell(&shell, 2, "a = 1");
+    let frame = "{'type': 'moved', 'pid': os.getpid()}";
+    let told =
+        format!("__import__('sys').modules['_ipycodex_runner'].host.frames.send({frame}, False)");
+    aside(&shell, 3, &format!("{told}; print('to' + 'ld')"));
+    shell.shows("In [3] has answered after ");
+    shell.cell(4, "%ipycodex kill 3");
+    shell.pty.send_line("print('be' + 'gun'); wait('never')");
+    shell.pty.wait_for("begun");
+    shell.pty.send(CTRL_C);
+    shell.shows("KeyboardInterrupt");
+    shell.at(6);
+    shell.cell(6, "a");
+    shell.shows("Out[6]: 1");
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
 fn where_it_cannot_begin_it_says_why() {
     let shell = start();
     shell.cell(

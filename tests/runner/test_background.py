@@ -115,6 +115,12 @@ class Background(Checkpointed):
                 self.cell(aside, write % inside, False)
                 with open(inside) as file:
                     self.assertEqual(file.read(), "p\n")
+                # Nor by the copy of what both began with, to which it has a link.
+                base = "import os, sys; there = sys.modules['_ipycodex_runner'].server.checkpointer.bases[1]"
+                digest = "%s; os.write(there.link, b'look {\"digest\": \"%s\"}'); print(os.read(there.link, 1000))"
+                for path, written in ((folder + ".elsewhere", False), (os.path.join(folder, "x"), True)):
+                    self.assertIn("look", self.cell(aside, digest % (base, path), False).output)
+                    self.assertEqual(os.path.exists(path), written)
                 self.assertEqual(self.value(aside, "a, b"), "([1, 2], 2)")
                 self.assertEqual(self.value(host, "a, 'b' in dir()"), "([1], False)")
                 self.assertIn("stepped", self.step(host, "back", number=1))

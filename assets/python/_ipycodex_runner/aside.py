@@ -13,7 +13,8 @@ from time import sleep
 
 from . import confine, descriptors, forks, stdlib, wire
 
-LOCKED = 2  # seconds for what else is done with the copies
+LOCKED = 2  # seconds until a copy is made
+USE = ("checkpoints", "look_back")  # requests that talk to copies
 
 
 def ask_for(server, wish, fds):
@@ -22,7 +23,7 @@ def ask_for(server, wish, fds):
     lock = getattr(there, "lock", None)
     if lock is None:
         return {"failed": "nothing has run yet"}
-    if not lock.acquire(True, LOCKED):
+    if (server.request or {}).get("type") in USE or not lock.acquire(True, LOCKED):
         return {"failed": "its checkpoints are in use"}
     try:
         copy, why = there.find_present(server)
@@ -65,21 +66,20 @@ def fork(link, message):
     return None
 
 
-def settle(host, told, link, base):
-    """In the new process: confines it, and tells the interpreter whose checkpoint it comes from."""
+def settle(host, told, link, fork_base):
+    """In the new process: confines it, and tells the interpreter whose checkpoint it comes from. `fork_base()` makes a
+    copy of what both began with, which is confined, too: code here can reach the link to it."""
     try:
-        interrupts = wire.interrupts
-        kept = {0, 1, 2, host.requests.fd, host.frames.fd, host.handoff_fd, base.link, link, *host.frames.outputs}
-        for fd in interrupts.wakeup_pipe or ():
-            kept.add(fd)
+        kept = {0, 1, 2, host.requests.fd, host.frames.fd, host.handoff_fd, link, *host.frames.outputs}
         confine.load_libc()
-        confine.isolate(kept)
+        confine.isolate(kept.union(wire.interrupts.wakeup_pipe or ()))
         loop = sys.modules.get(__package__ + ".loop")
         if loop is not None:
             loop.reset()
         why = confine.confine_interpreter([told["folder"]])
         if why is None:
             confine.drop_nameless()
+            told["base"] = fork_base()
     except Exception as error:
         why = "%s: %s" % (type(error).__name__, error)
     if why is not None:
@@ -90,6 +90,5 @@ def settle(host, told, link, base):
     tempfile = stdlib.get_loaded("tempfile")
     if tempfile is not None:
         tempfile.tempdir = told["folder"]
-    told["base"] = base
     forks.send(link, {"process": os.getpid()})
     os.close(link)

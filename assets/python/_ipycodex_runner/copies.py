@@ -120,7 +120,7 @@ def make(host, steps):
         if "aside" in told:
             from . import aside
 
-            aside.settle(host, told, theirs, fork_base(host, before))
+            aside.settle(host, told, theirs, lambda: fork_base(host, before))
         restart_threads(host)
     except BaseException:
         os._exit(1)  # the other process sees the link close
@@ -226,11 +226,6 @@ def look(host, link, data, mask):
     return came
 
 
-def loaded(name):
-    """The part of the runner with this name, if it is in use."""
-    return sys.modules.get("%s.%s" % (__package__, name))
-
-
 def set_oom_score(text):
     """Sets the score that the kernel kills by when memory runs out; returns the old one."""
     try:
@@ -311,7 +306,7 @@ def take_over(host, told, baggage):
 def restart_threads(host):
     """Restarts what a fork loses: the wake-up pipe of interrupts, the thread that watches the host."""
     fork_state.uncounted = _thread._count()
-    branch = loaded("branch")
+    branch = sys.modules.get(__package__ + ".branch")
     if branch is not None and branch.current is not None:
         branch.current.close()
     interrupts = wire.interrupts

@@ -482,9 +482,12 @@ impl PythonSupervisor {
             return None;
         }
         if let RunnerFrame::Moved { pid } = frame {
-            // Before any other thread learns of the move: the old process may end from here on.
-            interpreter.group().follow(pid);
-            interpreter.is_process(pid);
+            // A branch makes no step; code in it that says so would get the signals for others.
+            if self.claim.is_none() {
+                // Before any other thread learns of the move: the old process may end from here on.
+                interpreter.group().follow(pid);
+                interpreter.is_process(pid);
+            }
             return None;
         }
         if matches!(frame, RunnerFrame::Started { .. }) {

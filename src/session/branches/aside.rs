@@ -3,7 +3,7 @@
 //!
 //! In: the user's prompt, the events of that session. Out: effects, and one line for the user when the turn begins and
 //! when it has ended. Invariants: nothing of it reaches the session but by a merge; a turn that cannot begin so is not
-//! begun, and the reason is said. Absent on purpose: that session (the front-end makes it, [`crate::PlanAside`]), what
+//! begun, and the reason is said. Absent on purpose: that session (the front-end makes it, [`crate::StartAside`]), what
 //! is brought over (`merge.rs`), and its files (`files.rs`).
 
 use super::ask::{ask, ask_branch, why_not};
@@ -71,7 +71,7 @@ pub(crate) fn begin(step: &mut Step<'_>, prompt: String, line: u32) {
     let record = step.ctx.record.clone();
     step.spawn(async move {
         let why = match ready {
-            Some(told) => jobs::why_not_behind(told.await),
+            Some(told) => jobs::why_no_checkpoint(told.await),
             None => None,
         };
         let origin = match why {

@@ -9,7 +9,7 @@ use super::{
     CodeDisplay, NESTED_CELLS, NotebookJob, NotebookJobResult, RunningCode, SeenFiles, ToolCode,
     ToolContext, ToolEffect, ToolEvent, ToolRunner, only_looks,
 };
-use crate::agent::{Approvals, FileChange, ToolCall};
+use crate::agent::{Approvals, FileChange, Sandbox, ToolCall};
 use crate::approvals::{ApprovalEvent, ApprovalPolicy, ApprovalRequester};
 use crate::cell::{CellOrigin, CellProgress, CellResult, CellRun};
 use crate::config::KernelMode;
@@ -145,7 +145,8 @@ fn runner_and_context<'a>(
         cwd: &state.cwd,
         notebooks: &ctx.deps.notebooks,
         sessions: &state.step_log.sessions,
-        approve_changes: state.choices.approvals == Approvals::Ask,
+        approve_changes: state.choices.approvals == Approvals::Ask
+            || state.choices.sandbox == Sandbox::ReadOnly,
         prompt_line,
         plans: state.choices.plan,
     };

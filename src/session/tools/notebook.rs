@@ -60,7 +60,8 @@ struct PendingCell {
 pub(super) fn begin(arguments: &Value, context: &mut ToolContext<'_>) -> BeginResult {
     let request = parse(arguments, context)
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::NOTEBOOK)))?;
-    // The user approves each change if the settings say so, and any change outside the working directory.
+    // The user approves each change if the settings say so, or allow no writing, and any change outside the working
+    // directory.
     let asks = context.approve_changes || !is_inside(&request.path, context.cwd);
     let job = NotebookJob::Prepare(Box::new(request));
     let call = NotebookCall::Preparing { asks };
@@ -265,8 +266,17 @@ impl NotebookCall {
         match prepared {
             PreparedRequest::Failed(why) => ToolEffect::failed(&why),
             PreparedRequest::Reply { text, images } => context.finish(tool_return(text, images)),
+            // The outputs of a cell are written into the file, too.
+            PreparedRequest::Change(_) | PreparedRequest::Cell { .. }
+                if asks && !context.policy.can_ask =>
+            {
+                ToolEffect::failed(
+                    "nothing was written: the file is not below the working directory, or each change is to be \
+                     approved; the user has to allow it and there is nobody here to ask",
+                )
+            }
             PreparedRequest::Change(ready) if !asks => self.write(*ready),
-            PreparedRequest::Change(ready) if context.policy.can_ask => {
+            PreparedRequest::Change(ready) => {
                 let about = QuestionSubject::Agent(Subject::Edit {
                     changes: vec![ready.change.clone()],
                     reason: None,
@@ -274,10 +284,6 @@ impl NotebookCall {
                 *self = NotebookCall::Asking(ready);
                 ToolEffect::Ask(about)
             }
-            PreparedRequest::Change(_) => ToolEffect::failed(
-                "nothing was written: the file is not below the working directory, or each change is to be approved; \
-                 the user has to allow it and there is nobody here to ask",
-            ),
             PreparedRequest::Cell {
                 opened,
                 cell,

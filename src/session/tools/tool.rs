@@ -123,6 +123,7 @@ pub(crate) struct ToolContext<'a> {
     pub notebooks: &'a NotebookPlaces,
     /// Whose cells the user's interpreter has run.
     pub sessions: &'a InterpreterSessions,
+    /// The user approves each change of a file, or `sandbox` allows none.
     pub approve_changes: bool,
     pub prompt_line: u32,
     /// Plan mode is on: no code runs that may change anything.

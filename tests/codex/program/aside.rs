@@ -56,6 +56,26 @@ fn of(requests: &[Value], prompt: &str) -> Vec<Value> {
     requests.iter().filter(fits).cloned().collect()
 }
 
+/// The thread that Codex says it has forked this one from, in the first line of its file.
+fn forked_from(program: &Program, thread: &str) -> Option<String> {
+    let mut open = vec![program.home.codex().join("sessions")];
+    while let Some(folder) = open.pop() {
+        for path in std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+        {
+            if path.is_dir() {
+                open.push(path);
+            } else if path.to_string_lossy().contains(thread) {
+                let text = std::fs::read_to_string(path).unwrap();
+                let first: Value = serde_json::from_str(text.lines().next()?).unwrap();
+                return Some(first["payload"]["forked_from_id"].as_str()?.to_owned());
+            }
+        }
+    }
+    None
+}
+
 #[test]
 fn one_beside_and_one_in_front_at_once() {
     let Some((program, pty)) = started() else {
@@ -92,6 +112,9 @@ fn one_beside_and_one_in_front_at_once() {
         conversation(&front[0]),
         [first.to_owned(), said("fine"), user("wait?")]
     );
+    // Codex itself has forked the thread of the conversation; nothing was told anew.
+    let forked = forked_from(&program, thread(&beside[0]));
+    assert_eq!(forked.as_deref(), Some(thread(&front[0])));
     program.endpoint.release();
     pty.wait_for("waited");
     pty.wait_for("In [4] has answered after");
