@@ -155,8 +155,10 @@ class Background(Checkpointed):
             time.sleep(0.02)
         self.assertFalse(is_alive(pid), "it ends with its request pipe")
 
-    def test_where_there_is_no_checkpoint_none_is_forked(self):
+    def test_without_a_checkpoint_or_protection_none_is_forked(self):
         host = self.begin()
+        self.cell(host, "import os; os.environ['IPYCODEX_NO_LANDLOCK'] = '1'")
+        self.assertIn("nothing would keep it from changing files", self.begin_aside(host)[0])
         host.ask("checkpoints", op="keep", number=0)
         self.assertIn("checkpoint", self.begin_aside(host)[0])
 
