@@ -127,6 +127,14 @@ class Background(Checkpointed):
                 self.assertEqual(self.value(aside, "a"), "[1, 2]", "it does not depend on the checkpoint")
                 aside.interrupt()
 
+    def test_it_waits_for_a_look_into_the_past(self):
+        host = self.begin()
+        self.cell(host, "a = 1")
+        host.send(type="look_back", code="__import__('time').sleep(0.3)")
+        aside, _folder = self.begin_aside(host)
+        self.assertEqual(self.value(aside, "a"), "1", aside)
+        self.assertIn("look_back", host.finish("answer").last)
+
     def test_it_is_forked_while_a_cell_runs_and_its_names_are_merged(self):
         host = self.begin(True)
         self.cell(host, "import time; a, b = [1], 1")

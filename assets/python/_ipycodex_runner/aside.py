@@ -9,11 +9,11 @@ has changed (`merge`).
 
 import os
 import sys
-from time import sleep
+from time import monotonic, sleep
 
 from . import confine, descriptors, forks, stdlib, wire
 
-LOCKED = 2  # seconds until a copy is made
+LOCKED = 2  # seconds until a copy is made, or such a request answered
 USE = ("checkpoints", "look_back")  # requests that talk to copies
 
 
@@ -23,6 +23,9 @@ def ask_for(server, wish, fds):
     lock = getattr(there, "lock", None)
     if lock is None:
         return {"failed": "nothing has run yet"}
+    deadline = monotonic() + LOCKED
+    while (server.request or {}).get("type") in USE and monotonic() < deadline:
+        sleep(0.005)
     if (server.request or {}).get("type") in USE or not lock.acquire(True, LOCKED):
         return {"failed": "its checkpoints are in use"}
     try:
