@@ -26,7 +26,7 @@ use super::signing::Signing;
 use super::zmtp::{self, Stream, SubscriberMessage};
 
 /// Maximum bytes in a subscriber's queue; a longer message is queued alone.
-const WAITING: usize = 4 << 20;
+const WAITING: usize = 2 << 20;
 const NEWS: usize = 64;
 
 #[derive(Debug)]

@@ -20,6 +20,8 @@ use super::signing::{Parts, Signing};
 /// Maximum number of requests in a queue; further ones stay in the clients' sockets.
 const WAITING: usize = 16_384;
 const UNSENT: usize = 64;
+/// Maximum number of messages on their way to the subscribers' queues; printed text comes in messages of up to 256 KiB.
+const UNPUBLISHED: usize = 4;
 
 #[derive(Debug)]
 pub struct ClientRequest {
@@ -69,7 +71,7 @@ pub async fn listen(info: &ConnectionInfo) -> io::Result<(KernelServer, ClientRe
         stdin: reader(from_stdin, &signing, Channel::Stdin),
     };
     let (replies, unsent) = channel(UNSENT);
-    let (published, unpublished) = channel(UNSENT);
+    let (published, unpublished) = channel(UNPUBLISHED);
     tokio::spawn(write([shell, control, stdin], signing.clone(), unsent));
     let iopub = IopubSocket::default();
     tokio::spawn(publish(listener, iopub, signing, unpublished));

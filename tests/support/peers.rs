@@ -180,6 +180,16 @@ pub fn maturin() -> Option<PathBuf> {
     have("maturin and uv", &FOUND)
 }
 
+/// A command of Cargo that compiles C for other systems with zig, which is beside it.
+pub fn zigbuild() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let packages = ["cargo-zigbuild==0.24.1", "ziglang==0.17.1"];
+        fetch_environment("zig", &packages, "ziglang")
+    });
+    let python = have("cargo-zigbuild", &FOUND)?;
+    Some(python.with_file_name("cargo-zigbuild"))
+}
+
 /// The Python of an environment with JupyterLab and widgets.
 pub fn lab() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> =
