@@ -20,8 +20,8 @@ use super::{
     RuntimeRequest, StartFailure,
 };
 
-/// Capacity of the event channel; a runtime that fills it stops reading its interpreter. Output comes in events of up to
-/// 64 KiB.
+/// Capacity of the event channel; a runtime that fills it stops reading its interpreter. Output comes in events of up
+/// to 64 KiB.
 pub(super) const EVENTS_IN_FLIGHT: usize = 64;
 /// Two deaths within this time stop the restarts.
 const WINDOW: Duration = Duration::from_secs(60);
