@@ -486,7 +486,7 @@ fn random_programs_are_taken_back_and_no_foreign_byte_is_lost() {
 
 /// 300 of them.
 #[test]
-#[ignore = "ten minutes"]
+#[ignore = "takes minutes: cargo test --test it -- --ignored many_random_programs"]
 fn many_random_programs_are_taken_back_and_no_foreign_byte_is_lost() {
     (0..10).for_each(|shell| run_programs(30, 1000 * (shell + 1)));
 }
