@@ -80,8 +80,9 @@ fn the_prompt_goes_on_before_the_cell_and_gets_its_state_when_nothing_ran() {
         shell.shows(
             ": added b; changed a; its state is at the prompt; its output: `%ipycodex show 3`",
         );
-        shell.cell(5, "a, b is a");
-        shell.shows("([1, 2], True)");
+        let score = fs::read_to_string("/proc/self/oom_score_adj").unwrap();
+        shell.cell(5, "a, b is a, int(open('/proc/self/oom_score_adj').read())");
+        shell.shows(&format!("([1, 2], True, {})", score.trim()));
         assert_eq!(recorded(&shell, 3).unwrap(), "on 3\nlast");
         shell.cell(6, "%ipycodex jobs");
         shell.shows("Nothing works beside the prompt.");
@@ -205,12 +206,12 @@ fn what_goes_wrong_there_is_told_and_costs_the_prompt_nothing() {
         (
             4,
             "wait('b'); os._exit(3)",
-            "In [4] has ended with its interpreter (its process has ended) after ",
+            "In [4] has ended with its interpreter (its process exited, crashed or was killed (out of memory?)) after ",
         ),
         (
             6,
             "wait('c'); os.kill(os.getpid(), 11)",
-            "In [6] has ended with its interpreter (its process has ended) after ",
+            "In [6] has ended with its interpreter (its process exited, crashed or was killed (out of memory?)) after ",
         ),
         (8, "wait('d'); os.system('exec sleep 1234')", ""),
     ] {

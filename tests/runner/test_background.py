@@ -19,6 +19,12 @@ from harness import LIMIT, Checkpointed, Host, is_alive, kill  # noqa: E402
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 
 
+def oom_score(process):
+    """How much sooner than others the kernel kills that process when memory runs out."""
+    with open("/proc/%d/oom_score_adj" % process) as file:
+        return int(file.read())
+
+
 class Successor(Host):
     """The host of a copy that gets the prompt. `ends`: the descriptors for the copy."""
 
@@ -92,6 +98,7 @@ class Background(Checkpointed):
                 host.wait_output(b"on")
                 front = self.hand_over(host, cell)
                 self.assertEqual(self.value(front, "a, 'b' in dir()"), "([1], False)")
+                self.assertGreater(oom_score(host.pid), oom_score(front.pid))
                 self.settle(front)
                 self.cell(front, "a.append(7)")
                 self.assertEqual(self.value(front, "a"), "[1, 7]")

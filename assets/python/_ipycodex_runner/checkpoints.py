@@ -53,7 +53,7 @@ class Checkpoints:
         self.stale = True  # what runs has changed since the last copy
         self.prefaulter = prefault.Prefaulter()
         self.lock = allocate_lock()  # held while copies are made, and while the prompt is handed over
-        self.left = None  # of a branch: the copies and the limit that it had at the prompt
+        self.left = None  # of a branch: the copies, the limit and the score that it had at the prompt
         self.bases = {}  # branch -> a copy of the state that it and the process at the prompt began with
         self.link = None  # to the process that `forward` leads to
         self.forward_processes = []  # that process and all others that have seen more than this one
@@ -401,10 +401,10 @@ class Checkpoints:
         }
 
     def become_branch(self, successor):
-        """The process at the prompt has the copies from here on."""
+        """The process at the prompt has the copies from here on. When memory runs out, it is not the one to go."""
         self.copies.remove(successor)
         os.close(successor.link)
-        self.left = self.copies, self.limit
+        self.left = self.copies, self.limit, copies.set_oom_score("500")
         self.copies, self.limit = [], 0
         file_audit.current = None
 
@@ -430,7 +430,8 @@ class Checkpoints:
     def return_to_prompt(self):
         """In a branch whose cell has ended: the process that was at the prompt is gone."""
         if self.left is not None:
-            (self.copies, self.limit), self.left = self.left, None
+            (self.copies, self.limit, score), self.left = self.left, None
+            copies.set_oom_score(score)
             self.drop_dead()
             self.reasons[len(self.log) - 1] = "it was at the prompt while In [%d] ran in the background" % (
                 self.log[-1].number

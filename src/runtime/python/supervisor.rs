@@ -589,7 +589,9 @@ impl PythonSupervisor {
             Some(what) => Death::ProtocolError(what),
             None => match status.transpose() {
                 Some(status) => Death::from(status),
-                None => Death::Reported("its process has ended".into()),
+                None => Death::Reported(
+                    "its process exited, crashed or was killed (out of memory?)".into(),
+                ),
             },
         };
         for id in self.handoff.take() {
