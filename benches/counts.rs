@@ -8,6 +8,7 @@
 //! path repeats is the difference of two runs, so that start and set-up fall out. Absent on purpose: time, and the
 //! kernel's share.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use ipycodex::session::write_file;
 use crate::dialog::{begin, fill, wait};
 use crate::keys::Typist;
 use crate::markdown::play;
+use crate::round_trip::Ours;
 use crate::saving::beside;
 use crate::support::home::{Home, finish, finish_within};
 use crate::support::peers;
@@ -50,7 +52,7 @@ type HotPath = (
     fn(&Counter) -> Result<f64, String>,
 );
 
-const PATHS: [HotPath; 9] = [
+const PATHS: [HotPath; 11] = [
     ("version", "`ipycodex --version`", |counter| {
         counter.program(&["--version"], b"")
     }),
@@ -59,6 +61,16 @@ const PATHS: [HotPath; 9] = [
         let python = python.to_str().expect("paths of peers are UTF-8");
         counter.program(&["--no-ipython", "--python", python], b"1+1\n")
     }),
+    (
+        "cell",
+        "`1+1` with IPython, in the interpreter",
+        Counter::cell,
+    ),
+    (
+        "ipython",
+        "`1+1` of IPython itself (a peer)",
+        Counter::ipython,
+    ),
     ("key", "a key in a cell of 10 lines", Counter::key),
     ("delta", "a delta of an answer, drawn", |counter| {
         let deltas = play(ANSWER, 1).deltas;
@@ -163,10 +175,24 @@ impl Counter {
     /// The whole of our program; what it makes at its first start is there already.
     fn program(&self, arguments: &[&str], stdin: &[u8]) -> Result<f64, String> {
         let _ = finish(self.home.command(arguments), stdin);
-        let mut words: Vec<String> = self.options().into();
-        words.push(env!("CARGO_BIN_EXE_ipycodex").into());
-        words.extend(arguments.iter().map(|word| (*word).to_owned()));
-        let ran = finish(self.home.foreign(Path::new("valgrind"), &words), stdin);
+        let program = Path::new(env!("CARGO_BIN_EXE_ipycodex"));
+        self.count(program, arguments, "", stdin)
+    }
+
+    /// Runs a program to its end. `told` is for [`repeat`].
+    fn count(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        told: &str,
+        stdin: &[u8],
+    ) -> Result<f64, String> {
+        let mut words: Vec<OsString> = self.options().map(Into::into).into();
+        words.push(program.into());
+        words.extend(arguments.iter().map(Into::into));
+        let mut command = self.home.foreign(Path::new("valgrind"), &words);
+        command.env(CHILD, told);
+        let ran = crate::table::guarded(|| finish_within(command, stdin, PATIENCE))?;
         self.collected()
             .filter(|_| ran.status.success())
             .ok_or(ran.stderr)
@@ -174,20 +200,45 @@ impl Counter {
 
     /// One round of a path in this program.
     fn difference(&self, name: &str, few: u32, many: u32) -> Result<f64, String> {
-        let once = |rounds: u32| {
-            let program = std::env::current_exe().map_err(|error| error.to_string())?;
-            let mut words: Vec<std::ffi::OsString> = self.options().map(Into::into).into();
-            words.push(program.into());
-            let mut command = self.home.foreign(Path::new("valgrind"), &words);
-            command.env(CHILD, format!("{name} {rounds}"));
-            let ran = crate::table::guarded(|| finish_within(command, b"", PATIENCE))?;
-            self.collected()
-                .filter(|_| ran.status.success())
-                .ok_or(ran.stderr)
-        };
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let once = |rounds: u32| self.count(&program, &[], &format!("{name} {rounds}"), b"");
         // The first run makes the files that the others use.
         once(0)?;
         Ok((least(|| once(many))? - least(|| once(few))?) / f64::from(many - few))
+    }
+
+    fn cell(&self) -> Result<f64, String> {
+        let python = peers::ipython_environment().clone()?;
+        let wrapper = "valgrind-python";
+        let words = [&self.options()[..], &[python.display().to_string()]].concat();
+        self.home.install_script(
+            wrapper,
+            &format!("#!/bin/sh\nexec valgrind {} \"$@\"\n", words.join(" ")),
+        );
+        let once = |cells: u32| {
+            let wrapper = self.home.path().join("bin").join(wrapper);
+            let mut ours = Ours::start(&self.home, &wrapper, false)?;
+            ours.await_warm()?;
+            for _ in 0..cells {
+                ours.once()?;
+            }
+            // It dies of this, and says nothing.
+            let _ = ours.run("import os; os._exit(0)");
+            self.collected().ok_or("valgrind said nothing".to_owned())
+        };
+        // The first run compiles what the others load.
+        once(0)?;
+        Ok((once(220)? - once(20)?) / 200.0)
+    }
+
+    fn ipython(&self) -> Result<f64, String> {
+        let python = peers::ipython_environment().clone()?;
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/round_trip.py");
+        let once = |cells: u32| {
+            let arguments = [script, "cells", &cells.to_string()];
+            self.count(&python, &arguments, "", b"")
+        };
+        Ok((once(220)? - once(20)?) / 200.0)
     }
 
     fn key(&self) -> Result<f64, String> {
@@ -200,6 +251,7 @@ impl Counter {
                 let mut typist = Typist::new(&self.home, Path::new("valgrind"), &words, 10, 0);
                 for _ in 0..keys {
                     typist.key();
+                    typist.rest();
                 }
                 typist.leave();
             })?;

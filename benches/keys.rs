@@ -150,6 +150,17 @@ impl Typist {
         }
     }
 
+    /// Waits until the program does nothing, after what it does behind the echo.
+    pub(crate) fn rest(&self) {
+        loop {
+            let before = cpu(self.pty.pid());
+            std::thread::sleep(Duration::from_millis(50));
+            if cpu(self.pty.pid()) - before < 0.5 {
+                return;
+            }
+        }
+    }
+
     /// Leaves the program: the cell is cleared first.
     pub(crate) fn leave(self) {
         self.pty.send("\x03");

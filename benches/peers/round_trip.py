@@ -1,9 +1,12 @@
-"""`1+1` there and back through a peer: `kernel` (ipykernel by jupyter_client), `in-process` (IPython's own shell), or
-`behind-pipes` (that shell in a process of its own, which gets a line and gives one back).
+"""`1+1` there and back through a peer: `kernel` (ipykernel by jupyter_client), `in-process` (IPython's own shell),
+`rested` (the same, each time after 2 ms of sleep), or `behind-pipes` (that shell in a process of its own, which gets a
+line and gives one back).
 
-Says `ready`, then for each line on standard input the median of 20 round trips, in ms.
+Says `ready`, then for each line on standard input the median of 20 round trips, in ms. `cells N` runs it N times in
+process and says nothing.
 """
 
+import os
 import queue
 import statistics
 import subprocess
@@ -11,6 +14,7 @@ import sys
 import time
 
 ROUND_TRIPS = 20
+REST = 0.002  # s, about as long as a process sleeps between two cells that come at once
 
 
 def through_kernel():
@@ -80,16 +84,28 @@ def serve():
         print(result.result, flush=True)
 
 
+def run_cells(count):
+    once = in_process()
+    for _ in range(count):
+        once()
+    os._exit(0)
+
+
 def main():
     if sys.argv[1] == "serve":
         return serve()
-    once = {"kernel": through_kernel, "in-process": in_process, "behind-pipes": behind_pipes}[sys.argv[1]]()
+    if sys.argv[1] == "cells":
+        return run_cells(int(sys.argv[2]))
+    peers = {"kernel": through_kernel, "in-process": in_process, "rested": in_process, "behind-pipes": behind_pipes}
+    once = peers[sys.argv[1]]()
     for _ in range(10):
         once()
     print("ready", flush=True)
     for _ in sys.stdin:
         times = []
         for _ in range(ROUND_TRIPS):
+            if sys.argv[1] == "rested":
+                time.sleep(REST)
             begin = time.perf_counter()
             once()
             times.append((time.perf_counter() - begin) * 1e3)
