@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use similar::{Algorithm, capture_diff_slices, diff_ratio};
+use similar::algorithms::{Capture, myers};
+use similar::diff_ratio;
 use tokio::task::JoinHandle;
 
 use crate::cell::CellResult;
@@ -281,8 +282,9 @@ impl EditedCell {
         {
             return true;
         }
-        let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
-        diff_ratio(&ops, old.len(), new.len()) >= SAME
+        let mut ops = Capture::new();
+        let Ok(()) = myers::diff(&mut ops, &old, 0..old.len(), &new, 0..new.len());
+        diff_ratio(ops.ops(), old.len(), new.len()) >= SAME
     }
 }
 
