@@ -1,7 +1,7 @@
 //! Bugs of ours: a panic in any thread ends the program with status 101, one line, and a report on disk.
 //!
-//! The terminal is restored first (`screen::guard` wraps this hook). The report holds the message, the source
-//! location and the backtrace, and nothing of the user's input.
+//! The terminal is restored first (`screen::guard` wraps this hook). The report holds the message, the source location
+//! and, of a program that was not built as a release, the backtrace; and nothing of the user's input.
 
 use std::backtrace::Backtrace;
 use std::panic::PanicHookInfo;
