@@ -22,6 +22,8 @@ pub(super) struct Liveness {
     probe: Option<Probe>,
     /// The kernel has published the status of a request.
     worked: bool,
+    /// Since it has answered a probe whose status was not published.
+    deaf: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -29,6 +31,8 @@ struct Probe {
     name: String,
     /// Requests that were sent before the probe and have no reply.
     behind: Vec<String>,
+    /// Its status was published.
+    published: bool,
 }
 
 impl Liveness {
@@ -61,11 +65,20 @@ impl Liveness {
             return false;
         }
         let starts = message.msg_type == "status" && message.text("execution_state") == "starting";
-        self.worked |= message
-            .parent
-            .as_ref()
-            .is_some_and(|parent| !parent.is_empty());
+        if let Some(parent) = message.parent.as_ref().filter(|it| !it.is_empty()) {
+            self.worked = true;
+            self.deaf = None;
+            if let Some(probe) = &mut self.probe {
+                probe.published |= probe.name == *parent;
+            }
+        }
         starts && self.worked
+    }
+
+    /// Returns true while what the kernel publishes may be lost: another may have taken its place, whose output does
+    /// not arrive yet. Not for long, since some kernels publish no such status.
+    pub(super) fn is_deaf(&self) -> bool {
+        self.deaf.is_some_and(|since| since.elapsed() < SILENCE)
     }
 
     /// Returns a probe request when none covers `unanswered`: a kernel processes requests in order.
@@ -78,6 +91,7 @@ impl Liveness {
         self.probe = Some(Probe {
             name: message.id.clone(),
             behind: unanswered,
+            published: false,
         });
         Some(message)
     }
@@ -87,7 +101,9 @@ impl Liveness {
         let answers = |probe: &mut Probe| {
             message.channel == Channel::Shell && message.parent.as_ref() == Some(&probe.name)
         };
-        Some(self.probe.take_if(answers)?.behind)
+        let probe = self.probe.take_if(answers)?;
+        self.deaf = (!probe.published).then(Instant::now);
+        Some(probe.behind)
     }
 }
 
@@ -103,17 +119,36 @@ mod tests {
         IncomingMessage::from_values(Channel::Shell, values, Vec::new()).unwrap()
     }
 
+    fn status(state: &str, parent: Value) -> IncomingMessage {
+        let values = [
+            json!({"msg_type": "status"}),
+            parent,
+            json!({}),
+            json!({"execution_state": state}),
+        ];
+        IncomingMessage::from_values(Channel::Iopub, values, Vec::new()).unwrap()
+    }
+
+    #[test]
+    fn what_answers_and_publishes_nothing_is_not_asked_to_run_anything_yet() {
+        let mut liveness = Liveness::default();
+        for published in [false, true] {
+            let probe = liveness.probe(vec!["cell".to_owned()]).unwrap();
+            if published {
+                liveness.is_restart(&status("busy", json!({"msg_id": probe.id})));
+            }
+            assert!(!liveness.is_deaf());
+            liveness.skipped(&answer(&probe));
+            assert_eq!(liveness.is_deaf(), !published);
+            liveness.is_restart(&status("starting", json!({})));
+            assert_eq!(liveness.is_deaf(), !published);
+            liveness.is_restart(&status("idle", json!({"msg_id": "another"})));
+            assert!(!liveness.is_deaf());
+        }
+    }
+
     #[test]
     fn the_start_of_the_first_kernel_is_no_restart() {
-        let status = |state: &str, parent: Value| {
-            let values = [
-                json!({"msg_type": "status"}),
-                parent,
-                json!({}),
-                json!({"execution_state": state}),
-            ];
-            IncomingMessage::from_values(Channel::Iopub, values, Vec::new()).unwrap()
-        };
         let mut liveness = Liveness::default();
         assert!(!liveness.is_restart(&status("starting", json!({}))));
         assert!(!liveness.is_restart(&status("busy", json!({"msg_id": "question"}))));

@@ -139,8 +139,9 @@ impl KernelSupervisor {
         let mut clock = interval(AGAIN);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let watched =
-                matches!(self.phase, KernelPhase::Starting { .. }) || self.tracker.is_busy();
+            let watched = matches!(self.phase, KernelPhase::Starting { .. })
+                || self.tracker.is_busy()
+                || !self.waiting.is_empty();
             let tells = !self.outbox.is_empty();
             let step = tokio::select! {
                 biased;
@@ -192,6 +193,7 @@ impl KernelSupervisor {
 
     fn request(&mut self, id: RequestId, request: RuntimeRequest) {
         match self.phase {
+            KernelPhase::Ready if self.liveness.is_deaf() => self.waiting.push_back((id, request)),
             KernelPhase::Ready => self.ask(id, &request),
             KernelPhase::Starting { .. } => self.waiting.push_back((id, request)),
             KernelPhase::Absent => {
@@ -252,7 +254,12 @@ impl KernelSupervisor {
         }
         self.update_wait();
         let KernelPhase::Starting { since, open, .. } = &self.phase else {
-            return;
+            if self.liveness.is_deaf() {
+                let question =
+                    OutgoingMessage::new(Channel::Shell, "kernel_info_request", json!({}));
+                self.kernel.send(question);
+            }
+            return self.ask_waiting();
         };
         let patience = self.kernel.patience();
         if since.elapsed() < patience {
@@ -360,6 +367,16 @@ impl KernelSupervisor {
         }
         let events = self.tracker.on_message(message);
         self.push_events(events);
+        self.ask_waiting();
+    }
+
+    /// Sends what has waited, once a kernel hears and is heard.
+    fn ask_waiting(&mut self) {
+        if matches!(self.phase, KernelPhase::Ready) && !self.liveness.is_deaf() {
+            for (id, request) in std::mem::take(&mut self.waiting) {
+                self.ask(id, &request);
+            }
+        }
     }
 
     fn on_startup_message(&mut self, message: IncomingMessage) {
@@ -395,9 +412,7 @@ impl KernelSupervisor {
         }));
         self.phase = KernelPhase::Ready;
         self.restarted = true;
-        for (id, request) in std::mem::take(&mut self.waiting) {
-            self.ask(id, &request);
-        }
+        self.ask_waiting();
     }
 
     fn on_failure(&mut self, failure: StartFailure) {
@@ -421,6 +436,7 @@ impl KernelSupervisor {
         }
         let lost = self.tracker.lose(&why);
         self.push_events(lost);
+        self.end_waiting(&Death::Reported(why.clone()));
         self.phase = KernelPhase::Absent;
         self.outbox.push(RuntimeEvent::Lost { why });
     }
