@@ -157,7 +157,7 @@ counted! {
     acp_faults: "R16 R17", "agents of the protocol that misbehave", [3] 46, crate::acp::program_faults::each_way;
     mcp_faults: "R16 R17", "MCP clients that misbehave, in each state", [3] 176,
         crate::mcp::client_faults::each_way;
-    kernel_faults: "R16 R17", "kernels and gateways that misbehave", [3] 143,
+    kernel_faults: "R16 R17", "kernels and gateways that misbehave", [3] 144,
         crate::jupyter::faulty_kernels::each_way;
     planted_cells: "S6", "sessions with one planted bad cell", [3] 200, crate::repl::look_back::planted_cells;
     interpreter_deaths: "R16", "interpreters that die", [2] 22, crate::repl::interpreter_deaths::each_way;

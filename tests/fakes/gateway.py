@@ -20,7 +20,7 @@ class Place:
         self.fault, self.lock = fault, threading.Lock()
         self.socket, self.unsent, self.newer = None, [], True
         self.kernels = 0
-        self.kernel = None
+        self.kernel, self.state = None, "busy"  # as the gateway tells it
 
     def begin(self):
         self.kernels += 1
@@ -173,6 +173,22 @@ def leaving(what):
     return play
 
 
+def replaced(kernel, header):
+    """Another kernel takes its place: the request is lost, and so is what that one publishes before it has answered
+    `kernel_info_request` twice."""
+    kernel.place.state = "idle"
+    kernel.omits.update(["reply", "idle"])
+    out, answered = kernel.out, []
+
+    def unheard(channel, parts):
+        if channel != "iopub" or len(answered) > 1:
+            out(channel, parts)
+        if b"kernel_info_reply" in parts[0]:
+            answered.append(parts)
+
+    kernel.out = unheard
+
+
 PINGS = b"\x89\x04ping" * 50_000
 WORDS = {
     "masked": cutting(b"\x82\x85\1\2\3\4hello"), "fragmented-ping": cutting(b"\x09\x01x", b"\x80\x01y"),
@@ -194,6 +210,7 @@ WORDS = {
     "slow-again": then("slow at channels"), "strange-again": then("wrong key at channels"),
     "garbage-again": then("garbage at channels"), "silent-again": then("silence at channels"),
     "deep-state": then("deep at state"), "number-state": then("number at state"), "500-state": then("500 at state"),
+    "replaced": replaced,
     "no-interrupt": always("500 at every interrupt"), "slow-interrupt": always("silence at every interrupt"),
     "lost-interrupt": always("404 at every interrupt"), "no-end": leaving("500 at every end"),
     "slow-end": leaving("slow at every end"), "silent-end": leaving("silence at every end"),
@@ -227,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
         elif last == "interrupt":
             call, answer = "interrupt", {}
         else:
-            call, answer = "end" if method == "DELETE" else "state", {"id": "one", "execution_state": "busy"}
+            call, answer = "end" if method == "DELETE" else "state", {"id": "one", "execution_state": place.state}
         what = place.plays(call)
         if what and what != "no protocol" and what != "wrong key" and what != "other protocol":
             return self.wrong(what)

@@ -140,6 +140,7 @@ const FAULTS: &[(Way, &str, &str, Outcome)] = &[
     (Gateway, "", "no-idle fine", FINE),
     (Gateway, "", "questions fine", FINE),
     (Gateway, "", "no-reply fine", FINE),
+    (Gateway, "", "replaced fine", says(&["it was restarted, or it lost the request"])),
     (Gateway, "", "mute", Hangs("begun")),
     (Gateway, "", "deaf", Hangs("begun")),
     (Gateway, "", "dies", Dies("the gateway says: restarting")),

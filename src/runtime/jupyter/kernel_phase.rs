@@ -22,10 +22,11 @@ pub(super) enum KernelPhase {
 }
 
 impl KernelPhase {
-    pub(super) fn starting() -> Self {
+    /// `open`: there is a connection to the kernel.
+    pub(super) fn starting(open: bool) -> Self {
         KernelPhase::Starting {
             since: Instant::now(),
-            open: false,
+            open,
             asked: Vec::new(),
             answer: None,
             heard: false,

@@ -22,8 +22,6 @@ pub(super) struct Liveness {
     probe: Option<Probe>,
     /// The kernel has published the status of a request.
     worked: bool,
-    /// Since it has answered a probe whose status was not published.
-    deaf: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -31,8 +29,6 @@ struct Probe {
     name: String,
     /// Requests that were sent before the probe and have no reply.
     behind: Vec<String>,
-    /// Its status was published.
-    published: bool,
 }
 
 impl Liveness {
@@ -65,20 +61,11 @@ impl Liveness {
             return false;
         }
         let starts = message.msg_type == "status" && message.text("execution_state") == "starting";
-        if let Some(parent) = message.parent.as_ref().filter(|it| !it.is_empty()) {
-            self.worked = true;
-            self.deaf = None;
-            if let Some(probe) = &mut self.probe {
-                probe.published |= probe.name == *parent;
-            }
-        }
+        self.worked |= message
+            .parent
+            .as_ref()
+            .is_some_and(|parent| !parent.is_empty());
         starts && self.worked
-    }
-
-    /// Returns true while what the kernel publishes may be lost: another may have taken its place, whose output does
-    /// not arrive yet. Not for long, since some kernels publish no such status.
-    pub(super) fn is_deaf(&self) -> bool {
-        self.deaf.is_some_and(|since| since.elapsed() < SILENCE)
     }
 
     /// Returns a probe request when none covers `unanswered`: a kernel processes requests in order.
@@ -91,7 +78,6 @@ impl Liveness {
         self.probe = Some(Probe {
             name: message.id.clone(),
             behind: unanswered,
-            published: false,
         });
         Some(message)
     }
@@ -101,9 +87,7 @@ impl Liveness {
         let answers = |probe: &mut Probe| {
             message.channel == Channel::Shell && message.parent.as_ref() == Some(&probe.name)
         };
-        let probe = self.probe.take_if(answers)?;
-        self.deaf = (!probe.published).then(Instant::now);
-        Some(probe.behind)
+        Some(self.probe.take_if(answers)?.behind)
     }
 }
 
@@ -119,36 +103,17 @@ mod tests {
         IncomingMessage::from_values(Channel::Shell, values, Vec::new()).unwrap()
     }
 
-    fn status(state: &str, parent: Value) -> IncomingMessage {
-        let values = [
-            json!({"msg_type": "status"}),
-            parent,
-            json!({}),
-            json!({"execution_state": state}),
-        ];
-        IncomingMessage::from_values(Channel::Iopub, values, Vec::new()).unwrap()
-    }
-
-    #[test]
-    fn what_answers_and_publishes_nothing_is_not_asked_to_run_anything_yet() {
-        let mut liveness = Liveness::default();
-        for published in [false, true] {
-            let probe = liveness.probe(vec!["cell".to_owned()]).unwrap();
-            if published {
-                liveness.is_restart(&status("busy", json!({"msg_id": probe.id})));
-            }
-            assert!(!liveness.is_deaf());
-            liveness.skipped(&answer(&probe));
-            assert_eq!(liveness.is_deaf(), !published);
-            liveness.is_restart(&status("starting", json!({})));
-            assert_eq!(liveness.is_deaf(), !published);
-            liveness.is_restart(&status("idle", json!({"msg_id": "another"})));
-            assert!(!liveness.is_deaf());
-        }
-    }
-
     #[test]
     fn the_start_of_the_first_kernel_is_no_restart() {
+        let status = |state: &str, parent: Value| {
+            let values = [
+                json!({"msg_type": "status"}),
+                parent,
+                json!({}),
+                json!({"execution_state": state}),
+            ];
+            IncomingMessage::from_values(Channel::Iopub, values, Vec::new()).unwrap()
+        };
         let mut liveness = Liveness::default();
         assert!(!liveness.is_restart(&status("starting", json!({}))));
         assert!(!liveness.is_restart(&status("busy", json!({"msg_id": "question"}))));

@@ -29,6 +29,9 @@ const QUIET: Duration = Duration::from_secs(1);
 /// As `QUIET`, for a request that has a reply and was not interrupted: a large output may follow the reply late.
 const LONG: Duration = Duration::from_secs(30);
 
+/// Why a request is lost that a kernel has skipped.
+pub(super) const SKIPPED: &str = "it was restarted, or it lost the request";
+
 #[derive(Debug, Default)]
 pub(crate) struct RequestTracker {
     pending: Vec<PendingRequest>,
@@ -257,8 +260,7 @@ impl RequestTracker {
     /// Returns the ends of those of these requests that wait for a reply and that the kernel has skipped.
     pub(crate) fn skipped(&mut self, names: &[String]) -> Vec<RuntimeEvent> {
         let waits = |one: &PendingRequest| one.reply.is_none() && names.contains(&one.name);
-        let why = "the kernel answers again, and has not answered this: it was restarted, or it lost the request";
-        self.lose_where(waits, why)
+        self.lose_where(waits, SKIPPED)
     }
 
     fn lose_where(

@@ -19,7 +19,7 @@ use super::kernel::{Kernel, KernelEvent};
 use super::kernel_phase::KernelPhase;
 use super::liveness::Liveness;
 use super::outbox::Outbox;
-use super::request_tracker::RequestTracker;
+use super::request_tracker::{RequestTracker, SKIPPED};
 use super::wait_status::{PATIENCE, WaitReason, WaitStatus};
 use super::{bash, convert};
 use crate::request_kind::{dead, interrupted};
@@ -139,9 +139,8 @@ impl KernelSupervisor {
         let mut clock = interval(AGAIN);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let watched = matches!(self.phase, KernelPhase::Starting { .. })
-                || self.tracker.is_busy()
-                || !self.waiting.is_empty();
+            let watched =
+                matches!(self.phase, KernelPhase::Starting { .. }) || self.tracker.is_busy();
             let tells = !self.outbox.is_empty();
             let step = tokio::select! {
                 biased;
@@ -186,14 +185,13 @@ impl KernelSupervisor {
     fn begin(&mut self) {
         let (news, hears) = channel(IN_FLIGHT);
         self.news = hears;
-        self.phase = KernelPhase::starting();
+        self.phase = KernelPhase::starting(false);
         self.liveness = Liveness::default();
         self.kernel.begin(news);
     }
 
     fn request(&mut self, id: RequestId, request: RuntimeRequest) {
         match self.phase {
-            KernelPhase::Ready if self.liveness.is_deaf() => self.waiting.push_back((id, request)),
             KernelPhase::Ready => self.ask(id, &request),
             KernelPhase::Starting { .. } => self.waiting.push_back((id, request)),
             KernelPhase::Absent => {
@@ -254,12 +252,7 @@ impl KernelSupervisor {
         }
         self.update_wait();
         let KernelPhase::Starting { since, open, .. } = &self.phase else {
-            if self.liveness.is_deaf() {
-                let question =
-                    OutgoingMessage::new(Channel::Shell, "kernel_info_request", json!({}));
-                self.kernel.send(question);
-            }
-            return self.ask_waiting();
+            return;
         };
         let patience = self.kernel.patience();
         if since.elapsed() < patience {
@@ -362,20 +355,26 @@ impl KernelSupervisor {
             return self.on_death(Death::Reported("somebody has restarted it".to_owned()));
         }
         if let Some(names) = self.liveness.skipped(&message) {
-            let lost = self.tracker.skipped(&names);
-            return self.push_events(lost);
+            return self.on_skipped(&names);
         }
         let events = self.tracker.on_message(message);
         self.push_events(events);
-        self.ask_waiting();
     }
 
-    /// Sends what has waited, once a kernel hears and is heard.
-    fn ask_waiting(&mut self) {
-        if matches!(self.phase, KernelPhase::Ready) && !self.liveness.is_deaf() {
-            for (id, request) in std::mem::take(&mut self.waiting) {
-                self.ask(id, &request);
-            }
+    /// Ends requests that the kernel has skipped. If one was a cell, another kernel has probably taken its place, whose
+    /// output may not arrive yet: it is waited for as at a start. The connection stays, since the kernel may also be
+    /// the same one, with its variables.
+    fn on_skipped(&mut self, names: &[String]) {
+        let ends = self.tracker.skipped(names);
+        let is_cell = |end: &RuntimeEvent| matches!(end, RuntimeEvent::Finished { .. });
+        let cell = ends.iter().any(is_cell);
+        self.push_events(ends);
+        if cell {
+            self.on_loss(SKIPPED.to_owned());
+            self.liveness = Liveness::default();
+            self.restarted = false;
+            self.phase = KernelPhase::starting(true);
+            self.request_kernel_info();
         }
     }
 
@@ -412,7 +411,9 @@ impl KernelSupervisor {
         }));
         self.phase = KernelPhase::Ready;
         self.restarted = true;
-        self.ask_waiting();
+        for (id, request) in std::mem::take(&mut self.waiting) {
+            self.ask(id, &request);
+        }
     }
 
     fn on_failure(&mut self, failure: StartFailure) {
