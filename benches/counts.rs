@@ -212,9 +212,10 @@ impl Counter {
         let python = peers::ipython_environment().clone()?;
         let wrapper = "valgrind-python";
         let words = [&self.options()[..], &[python.display().to_string()]].concat();
+        let words = shlex::try_join(words.iter().map(String::as_str)).expect("no path has a NUL");
         self.home.install_script(
             wrapper,
-            &format!("#!/bin/sh\nexec valgrind {} \"$@\"\n", words.join(" ")),
+            &format!("#!/bin/sh\nexec valgrind {words} \"$@\"\n"),
         );
         let once = |cells: u32| {
             let wrapper = self.home.path().join("bin").join(wrapper);

@@ -1,6 +1,6 @@
-"""`1+1` there and back through a peer: `kernel` (ipykernel by jupyter_client), `in-process` (IPython's own shell),
-`rested` (the same, each time after 2 ms of sleep), or `behind-pipes` (that shell in a process of its own, which gets a
-line and gives one back).
+"""`1+1` there and back through a peer: `kernel` (ipykernel by jupyter_client), `in-process` (IPython's own shell), or
+`behind-pipes` (that shell in a process of its own, which gets a line and gives one back; its history is in memory, as
+ours is: the thread that writes it to a file would hold up the next cell).
 
 Says `ready`, then for each line on standard input the median of 20 round trips, in ms. `cells N` runs it N times in
 process and says nothing.
@@ -14,7 +14,6 @@ import sys
 import time
 
 ROUND_TRIPS = 20
-REST = 0.002  # s, about as long as a process sleeps between two cells that come at once
 
 
 def through_kernel():
@@ -76,8 +75,11 @@ def serve():
     import io
 
     from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
 
-    shell = InteractiveShell.instance()
+    config = Config()
+    config.HistoryManager.hist_file = ":memory:"
+    shell = InteractiveShell.instance(config=config)
     for line in sys.stdin:
         with contextlib.redirect_stdout(io.StringIO()):
             result = shell.run_cell(line.strip(), store_history=True)
@@ -96,16 +98,13 @@ def main():
         return serve()
     if sys.argv[1] == "cells":
         return run_cells(int(sys.argv[2]))
-    peers = {"kernel": through_kernel, "in-process": in_process, "rested": in_process, "behind-pipes": behind_pipes}
-    once = peers[sys.argv[1]]()
+    once = {"kernel": through_kernel, "in-process": in_process, "behind-pipes": behind_pipes}[sys.argv[1]]()
     for _ in range(10):
         once()
     print("ready", flush=True)
     for _ in sys.stdin:
         times = []
         for _ in range(ROUND_TRIPS):
-            if sys.argv[1] == "rested":
-                time.sleep(REST)
             begin = time.perf_counter()
             once()
             times.append((time.perf_counter() - begin) * 1e3)
