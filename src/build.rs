@@ -24,7 +24,7 @@ fn main() {
     }
     println!("cargo::rustc-link-arg-bins=-no-pie");
     // mold reads no such scripts.
-    let with_mold = ["CARGO_ENCODED_RUSTFLAGS", "LD_PRELOAD"]
+    let with_mold = ["CARGO_ENCODED_RUSTFLAGS", "LD_PRELOAD", "RUSTC_LINKER"]
         .iter()
         .any(|name| variable(name).contains("mold"));
     if variable("PROFILE") == "release" && !with_mold {

@@ -206,12 +206,12 @@ fn what_goes_wrong_there_is_told_and_costs_the_prompt_nothing() {
         (
             4,
             "wait('b'); os._exit(3)",
-            "In [4] has ended with its interpreter (its process exited, crashed or was killed (out of memory?)) after ",
+            "In [4] has ended with its interpreter (it exited, crashed or was killed: out of memory?) after ",
         ),
         (
             6,
             "wait('c'); os.kill(os.getpid(), 11)",
-            "In [6] has ended with its interpreter (its process exited, crashed or was killed (out of memory?)) after ",
+            "In [6] has ended with its interpreter (it exited, crashed or was killed: out of memory?) after ",
         ),
         (8, "wait('d'); os.system('exec sleep 1234')", ""),
     ] {

@@ -589,9 +589,7 @@ impl PythonSupervisor {
             Some(what) => Death::ProtocolError(what),
             None => match status.transpose() {
                 Some(status) => Death::from(status),
-                None => Death::Reported(
-                    "its process exited, crashed or was killed (out of memory?)".into(),
-                ),
+                None => Death::Reported("it exited, crashed or was killed: out of memory?".into()),
             },
         };
         for id in self.handoff.take() {
