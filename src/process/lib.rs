@@ -8,8 +8,8 @@
 //!
 //! `job.rs` stops our own job at Ctrl-Z. `signals.rs` installs a handler for a while: for the keys of a lent terminal,
 //! and for window size changes while the terminal answers a query (`deferred_resizes.rs`). `fatal_signals.rs` runs an
-//! action before a fault ends us. `io_hints.rs` and `heap.rs` have nothing to do with children: they are here because
-//! `unsafe` is.
+//! action before a fault ends us. `scheduling.rs` lets a child's writes go first. `io_hints.rs` and `heap.rs` have
+//! nothing to do with children: they are here because `unsafe` is.
 //!
 //! Absent on purpose: what is sent over the pipes. `unsafe` is in this folder and nowhere else.
 
@@ -27,6 +27,7 @@ mod procfs;
 pub mod properties;
 mod pty;
 pub mod rpc;
+mod scheduling;
 mod signals;
 mod spawn;
 mod tail;
@@ -42,6 +43,7 @@ pub use procfs::{reads_input, session_commands};
 pub use pty::{
     SuspendKey, foreground_job, is_raw, open_peer, open_pty, set_echo, set_size, take_unread,
 };
+pub use scheduling::BatchScheduling;
 pub use spawn::{Leadership, SpawnPlan, spawn};
 pub use tail::StderrTail;
 pub use timed_output::output_within;

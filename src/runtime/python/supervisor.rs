@@ -34,7 +34,7 @@ use super::shutdown_phase::{GRACE, ShutdownPhase};
 use super::start::{EarlyOutput, Start, Starter};
 use super::startup::Startup;
 use super::wire::RunnerFrame;
-use crate::process::SuspendKey;
+use crate::process::{BatchScheduling, SuspendKey};
 use crate::request_kind::{RequestKind, dead};
 
 /// Maximum wait of a frame for its mark, or of a stream for its frame, while nothing arrives.
@@ -231,6 +231,8 @@ impl PythonSupervisor {
 
     /// Exchanges requests and events with an interpreter until it ends, or is claimed back.
     fn attend(&mut self, mut interpreter: Interpreter) -> AfterExit {
+        // A cell is several small writes of the interpreter.
+        let _batch = BatchScheduling::begin();
         let mut leaving = ShutdownPhase::No;
         self.leaves_since = None;
         loop {
