@@ -18,6 +18,7 @@
 )]
 #![allow(unreachable_pub, reason = "a bench binary has no outside")]
 
+mod ahead;
 mod back_ends;
 mod busy;
 mod completion;
@@ -51,7 +52,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 20] = [
+const BENCHES: [Bench; 21] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -68,6 +69,7 @@ const BENCHES: [Bench; 20] = [
     ("save", saving::rows),
     ("notebook", notebook::rows),
     ("keys", keys::rows),
+    ("ahead", ahead::rows),
     ("slow_line", slow_line::rows),
     ("busy", busy::rows),
     ("memory", memory::rows),

@@ -37,6 +37,7 @@ use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::host_command::HostCommand;
 use crate::terminal::incoming_calls::PendingCalls;
 use crate::terminal::keys::edits::Change;
+use crate::terminal::keys::held_text::SharedKeys;
 use crate::terminal::keys::key_queue::{SharedKeyQueue, lock_queue};
 use crate::terminal::keys::{InputValidator, KeyHandler, KeyOptions, SharedKillRing};
 use crate::terminal::paint_capture::PaintCapture;
@@ -73,6 +74,7 @@ pub(super) struct Editor {
     blocks: BlockCycle,
     folded: Option<String>,
     key_queue: SharedKeyQueue,
+    keys: SharedKeys,
     ring: SharedKillRing,
     external: ExternalPrograms,
     on_prompt: Arc<dyn Fn() + Send + Sync>,
@@ -122,6 +124,7 @@ impl Editor {
             ring: Arc::clone(&ring),
             guard: options.external.guard.clone(),
         };
+        let keys = SharedKeys::new(KeyHandler::new(setup));
         let hints = Hints::new(Arc::clone(&snapshot), options.recall.clone());
         let colour = options.screen.colour();
         let screen = options.screen.clone();
@@ -153,9 +156,7 @@ impl Editor {
                     &paint_capture,
                 )),
             }))
-            .with_edit_mode(
-                paint_capture.wrap(background_reply.wrap(hints.wrap(KeyHandler::new(setup)))),
-            )
+            .with_edit_mode(paint_capture.wrap(background_reply.wrap(hints.wrap(keys.clone()))))
             .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             // Readable whatever the terminal's colours are.
@@ -199,6 +200,7 @@ impl Editor {
             blocks: BlockCycle::default(),
             folded: None,
             key_queue,
+            keys,
             ring,
             external: options.external,
             on_prompt: options.on_prompt,
@@ -274,6 +276,9 @@ impl Editor {
                 None => Cow::Borrowed(label),
                 Some(line) => Cow::Owned(label.replacing(line)),
             };
+            if let Some(text) = self.take_held_text(&label)? {
+                return Ok(Edited::Submitted(text, replaces));
+            }
             let resizes = DeferredResizes::begin(self.editor_waker.as_fd());
             // Read a pending resize before the first cursor query.
             editor_wait::has_event().map_err(unreadable)?;
@@ -343,6 +348,28 @@ impl Editor {
                 _ => {}
             }
         }
+    }
+
+    /// Takes the text that was typed ahead, where it would be the only one; returns it when it was submitted, after
+    /// it was shown as the editor would have left it.
+    fn take_held_text(&mut self, label: &Label) -> Result<Option<String>, Report> {
+        if !self.line.current_buffer_contents().is_empty()
+            || !self.screen.is_at_line_start()
+            || !lock_queue(&self.key_queue).has_keys()
+        {
+            return Ok(None);
+        }
+        let held = self.keys.take_held_text();
+        if !held.submitted {
+            if !held.text.is_empty() {
+                self.insert(&held.text);
+            }
+            return Ok(None);
+        }
+        let shown = self.look.submitted(&held.text, label);
+        self.screen.write_trusted(shown.as_bytes())?;
+        self.screen.flush()?;
+        Ok(Some(held.text))
     }
 
     /// Runs the reverse search; its result replaces the buffer.

@@ -22,6 +22,9 @@ use crate::terminal::typeahead::{self, CellTypeahead};
 /// Time that a program has to end at Ctrl-C before it gets more input.
 const DYING: Duration = Duration::from_millis(50);
 
+/// What was typed ahead is not for a cell that is over by then, and its terminal does not echo it.
+const BRIEF: Duration = Duration::from_millis(50);
+
 /// Has the agent answer the prompt being typed beside what runs.
 const ASIDE: KeyEvent = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
 /// Erases the line being typed, on a terminal in line mode.
@@ -56,8 +59,8 @@ pub(super) struct RouterState {
     pub(super) kept: Vec<u8>,
     /// Typed for the running cell and not taken by its terminal, which is full, or whose cell is over.
     pub(super) refused: Vec<u8>,
-    /// The time at which Ctrl-C was sent to the job in front of a shell.
-    pub(super) interrupting: Option<Instant>,
+    /// The cell's terminal gets no bytes before this moment.
+    pub(super) held_until: Instant,
     pub(super) cell: Option<Arc<dyn CellTerminal>>,
     /// The cell has begun: it takes the bytes.
     pub(super) open: bool,
@@ -88,7 +91,7 @@ impl RouterState {
                 let line_mode = terminal.mode().canonical;
                 let bytes = self.cell_typeahead.forward(bytes, line_mode);
                 self.refused.extend(bytes);
-                if self.interrupting.is_some_and(|at| at.elapsed() < DYING) {
+                if Instant::now() < self.held_until {
                     return;
                 }
                 let taken = terminal.type_bytes(&self.refused);
@@ -97,6 +100,12 @@ impl RouterState {
             _ if self.turn && !self.replay => self.queue(bytes),
             _ => self.kept.extend_from_slice(bytes),
         }
+    }
+
+    /// As `keep`, for a key that no cell is too brief for.
+    pub(super) fn keep_now(&mut self, key: u8) {
+        self.held_until = Instant::now();
+        self.keep(&[key]);
     }
 
     /// Queues bytes for the editor, while no cell can have them. Up takes back the last line that Enter ended.
@@ -181,9 +190,15 @@ impl RouterState {
     /// Ctrl-C for the job in front of a shell. A program that reads input would take bytes typed behind the key
     /// along when it dies, so those are sent a moment later.
     pub(super) fn interrupt_job(&mut self, key: u8) {
-        self.interrupting = None;
-        self.keep(&[key]);
-        self.interrupting = Some(Instant::now());
+        self.keep_now(key);
+        self.held_until = Instant::now() + DYING;
+    }
+
+    pub(super) fn interrupt_first(&mut self, queued: bool) {
+        self.interrupted = true;
+        if queued {
+            self.stopped_by = Some(true);
+        }
     }
 
     /// Ctrl-C: queued lines do not run; bytes that the interrupt would discard from the cell's terminal are taken
@@ -245,7 +260,7 @@ impl InputRouter {
                 ahead: Vec::new(),
                 kept: Vec::new(),
                 refused: Vec::new(),
-                interrupting: None,
+                held_until: Instant::now(),
                 cell: None,
                 open: false,
                 bare: false,
@@ -262,9 +277,9 @@ impl InputRouter {
         })
     }
 
-    /// Records that Ctrl-C was typed already.
-    pub(super) fn interrupt_first(&self) {
-        self.state().interrupted = true;
+    /// Records that Ctrl-C was typed already, behind lines that were to run (`queued`) or not.
+    pub(super) fn interrupt_first(&self, queued: bool) {
+        self.state().interrupt_first(queued);
     }
 
     /// Adds bytes read before the reader started; they come before all bytes read later.
@@ -276,9 +291,10 @@ impl InputRouter {
         self.state().cell = terminal;
     }
 
-    /// Begins the cell: sends it the bytes typed for it so far, and later ones.
+    /// Begins the cell: unless it is brief, it gets the bytes typed for it so far, and later ones.
     pub(super) fn open(&self) {
         let mut state = self.state();
+        state.held_until = Instant::now() + BRIEF;
         state.tries = 0;
         state.bare = state.cell.is_none();
         if !state.bare {

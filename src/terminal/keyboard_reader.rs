@@ -115,7 +115,9 @@ impl KeyboardReader {
             // A Ctrl-C from before there was a listener was meant for this run.
             let signalled = guard.as_ref().is_some_and(|guard| guard.take_interrupt());
             let typed = lock_queue(&state.key_queue).take_interrupt();
-            state.interrupted |= signalled | typed;
+            if signalled || typed.is_some() {
+                state.interrupt_first(typed == Some(true));
+            }
             match target {
                 KeyTarget::Cell(terminal) => {
                     state.cell = Some(terminal);
@@ -123,7 +125,11 @@ impl KeyboardReader {
                     let mut key_queue = lock_queue(&state.key_queue);
                     // It was read together with the submitted input.
                     let background = router.background.filter(|it| key_queue.take_control(*it));
-                    let text = key_queue.take_text();
+                    // Lines in front of a Ctrl-C are nobody's: they come back to the editor.
+                    let text = match state.stopped_by {
+                        Some(true) => None,
+                        _ => key_queue.take_text(),
+                    };
                     drop(key_queue);
                     let first = background.into_iter().chain(text.into_iter().flatten());
                     state.ahead.splice(..0, first);
@@ -360,7 +366,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
                 self.interrupt_job(terminal.as_ref());
             }
             (KeyOwner::Cell(terminal, _), byte) if terminal.mode().job_control => {
-                self.router.state().keep(&[byte]);
+                self.router.state().keep_now(byte);
             }
             (KeyOwner::Cell(terminal, turn), CTRL_C)
                 if terminal.mode().signals || self.replays() =>
@@ -427,7 +433,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
         // A turn's interrupt reaches the interpreter; a program it has started is reached through its terminal. A
         // cell that has not begun gets it when it does.
         if !turn || terminal.mode().foreground_program {
-            self.router.state().keep(&[CTRL_C]);
+            self.router.state().keep_now(CTRL_C);
         }
     }
 

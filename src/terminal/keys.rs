@@ -9,6 +9,7 @@
 pub(super) mod action_events;
 mod edit_mode;
 pub(super) mod edits;
+pub(super) mod held_text;
 pub(super) mod key_queue;
 pub(super) mod kill_ring;
 pub(super) mod typed_text;
@@ -180,21 +181,26 @@ impl KeyHandler {
             }
             event => self.machine.event(event),
         };
-        if action_events::ends_reading(&event, self.is_empty()) {
+        self.follow(&event);
+        event
+    }
+
+    /// Takes note of an event that the editor gets.
+    fn follow(&mut self, event: &ReedlineEvent) {
+        if action_events::ends_reading(event, self.is_empty()) {
             lock_queue(&self.setup.key_queue).close();
-            lock_snapshot(&self.setup.snapshot).submitted |= action_events::submits(&event);
-            if action_events::submits(&event) || event == ReedlineEvent::CtrlC {
+            lock_snapshot(&self.setup.snapshot).submitted |= action_events::submits(event);
+            if action_events::submits(event) || *event == ReedlineEvent::CtrlC {
                 self.machine.insert_mode();
             }
         }
         if self
             .typed
             .as_mut()
-            .is_some_and(|typed| !typed.follow(&event))
+            .is_some_and(|typed| !typed.follow(event))
         {
             self.typed = None;
         }
-        event
     }
 
     fn key(&mut self, key: KeyEvent) -> ReedlineEvent {

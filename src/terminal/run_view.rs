@@ -70,8 +70,8 @@ impl RunView {
             self.background_key,
             lock_snapshot(&self.snapshot).mode,
         );
-        if lock_queue(&self.key_queue).take_interrupt() {
-            router.interrupt_first();
+        if let Some(queued) = lock_queue(&self.key_queue).take_interrupt() {
+            router.interrupt_first(queued);
         }
         router.add_ahead(&std::mem::take(&mut self.early));
         router.add_ahead(&self.await_background()?);

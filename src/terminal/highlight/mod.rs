@@ -110,16 +110,19 @@ impl InputRenderer {
     /// Returns, after a submit, the bytes that erase the window and print all of `text`; `None` when all of it is
     /// on the screen.
     pub(super) fn whole(&self, text: &str, label: &Label) -> Option<String> {
-        let mut view = self.view();
-        let rows = view.last.take()?.rows?;
+        let rows = self.view().last.take()?.rows?;
+        let erased = "\x1b[1A\x1b[2K".repeat(rows);
+        Some(format!("{erased}\r{}", self.submitted(text, label)))
+    }
+
+    /// Returns a submitted text as it stays on the screen, behind its label and with the end of its line.
+    pub(super) fn submitted(&self, text: &str, label: &Label) -> String {
         let coloured = |style: Style, text: &str| match self.colours {
             Some(_) => style.paint(text).to_string(),
             None => text.to_owned(),
         };
         let green = Style::new().fg(Color::Green);
-        let mut out = "\x1b[1A\x1b[2K".repeat(rows);
-        out.push('\r');
-        out.push_str(&coloured(green, &label.render_prompt_left()));
+        let mut out = coloured(green, &label.render_prompt_left());
         let continuation = format!("\r\n{}", label.render_prompt_multiline_indicator());
         for (style, piece) in self.pieces(text, usize::MAX, 0..text.len()) {
             for (number, line) in piece.split('\n').enumerate() {
@@ -132,7 +135,7 @@ impl InputRenderer {
             }
         }
         out.push_str("\r\n");
-        Some(out)
+        out
     }
 
     /// Returns the pieces of `text` within `range`; marks brackets for a cursor in the text. Without a cursor it is

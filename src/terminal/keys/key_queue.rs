@@ -2,9 +2,10 @@
 //! during a run.
 //!
 //! reedline parses all keys of one read before it executes any, and drops the keys behind one that ends the read.
-//! So such keys are queued ([`KeyQueue::push`]) and come first at the next read (`editor_wait.rs` makes reedline
-//! take them). Where a cell was submitted and they are plain text, they go to the cell first, like all keys typed
-//! while the cell runs (`keyboard_reader.rs`); those that the cell has not read come back.
+//! So such keys are queued ([`KeyQueue::push`]) and come first at the next read: plain text without reedline
+//! (`held_text.rs`), the others when `editor_wait.rs` makes it take them. Where a cell was submitted and they are plain
+//! text, they go to the cell first, like all keys typed while the cell runs (`keyboard_reader.rs`); those that the cell
+//! has not read come back.
 //!
 //! Invariant: a key is in the editor or here, once, in the order typed.
 
@@ -95,6 +96,14 @@ impl KeyQueue {
         self.is_open().then(|| self.held.pop_front()).flatten()
     }
 
+    /// Takes the oldest held key, where it is one of these.
+    pub(in crate::terminal) fn take_if(
+        &mut self,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Option<Event> {
+        self.held.pop_front_if(|event| wanted(event))
+    }
+
     /// Takes the oldest held key, for a reader of the keyboard other than the editor.
     pub(in crate::terminal) fn pop_early(&mut self) -> Option<Event> {
         self.held.pop_front()
@@ -110,15 +119,14 @@ impl KeyQueue {
         self.pause();
     }
 
-    /// Takes Ctrl-C and the line it was typed in, as a terminal does; returns false when there is none.
-    pub(in crate::terminal) fn take_interrupt(&mut self) -> bool {
-        let Some(at) = self.held.iter().rposition(is_ctrl_c) else {
-            return false;
-        };
+    /// Takes Ctrl-C and the line it was typed in, as a terminal does; returns whether lines before it had been ended,
+    /// `None` when there is no Ctrl-C.
+    pub(in crate::terminal) fn take_interrupt(&mut self) -> Option<bool> {
+        let at = self.held.iter().rposition(is_ctrl_c)?;
         let before = self.held.iter().take(at).rposition(is_enter);
         self.held.drain(before.map_or(0, |at| at + 1)..=at);
         self.held.retain(|event| !is_ctrl_c(event));
-        true
+        Some(before.is_some())
     }
 
     /// Takes the first key, when it is the letter with Ctrl that has this byte; returns false when it is not.
@@ -375,8 +383,9 @@ mod tests {
     #[test]
     fn ctrl_c_takes_the_line_it_was_typed_in() {
         let mut one = key_queue("a\rb\rlost\x03kept");
-        assert!(one.take_interrupt());
+        assert_eq!(one.take_interrupt(), Some(true));
         check(&one, &["a", "b"], "kept");
-        assert!(!one.take_interrupt());
+        assert_eq!(one.take_interrupt(), None);
+        assert_eq!(key_queue("lost\x03kept\r").take_interrupt(), Some(false));
     }
 }
