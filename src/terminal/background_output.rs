@@ -26,7 +26,7 @@ const KEPT: usize = 1 << 20;
 
 /// Bytes handed to the editor at once. It writes them and asks where the cursor is, and reads no key before the
 /// terminal has drawn them and answers.
-const AT_ONCE: usize = 1 << 15;
+const AT_ONCE: usize = 1 << 14;
 
 /// Bytes of an open line; a longer one is printed in parts.
 const LONGEST: usize = 1 << 16;
