@@ -1,10 +1,10 @@
-//! What is typed ahead: lines that come at once, and text that is typed while a cell runs, on a pseudo-terminal, beside
-//! `ipython`.
+//! What is typed ahead: lines that come at once, text that is typed while a cell runs, and text typed at the start of
+//! the program, on a pseudo-terminal, beside `ipython`.
 //!
-//! Lines: from the first key to the result of the last. Text: from the end of the cell, told by what it prints last, to
-//! the text behind the next prompt.
+//! Lines: from the first key to the result of the last. Text: from the end of the cell, told by what it prints last, or
+//! from the start, to the text behind the prompt.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::support::home::Home;
@@ -17,6 +17,10 @@ const RUNS: usize = 7;
 /// Lines that come at once.
 const LINES: usize = 20;
 
+const SIZE: (u16, u16) = (100, 60);
+
+type Program = (PathBuf, &'static [&'static str]);
+
 /// One program, of which this many lines have run.
 struct Typist {
     pty: Pty,
@@ -25,39 +29,63 @@ struct Typist {
 
 pub fn rows() -> Vec<Row> {
     let home = Home::new();
-    let ours = Path::new(env!("CARGO_BIN_EXE_ipycodex"));
-    let mut ours = guarded(|| Typist::new(&home, ours, &["--no-ipython", "--agent", "demo"]));
-    let mut peer = peers::ipython_environment().clone().and_then(|python| {
-        let program = python.with_file_name("ipython");
-        guarded(|| Typist::new(&home, &program, &["--no-banner"]))
+    let programs: [Result<Program, String>; 2] = [
+        Ok((
+            env!("CARGO_BIN_EXE_ipycodex").into(),
+            &["--no-ipython", "--agent", "demo"],
+        )),
+        peers::ipython_environment()
+            .clone()
+            .map(|python| (python.with_file_name("ipython"), &["--no-banner"][..])),
+    ];
+    let mut typists = programs.each_ref().map(|program| {
+        let program = program.as_ref().map_err(String::clone)?;
+        guarded(|| Typist::new(&home, program))
     });
-    let mut row = |what: String, measure: fn(&mut Typist) -> f64| {
+    let start = |program: &Result<Program, String>| {
+        let program = program.as_ref().map_err(String::clone)?;
+        guarded(|| start(&home, program))
+    };
+    let [ours, peer] = &programs;
+    let started = in_turn(RUNS, [&mut || start(ours), &mut || start(peer)]);
+    let mut typed = |measure: fn(&mut Typist) -> f64| -> [Figures; 2] {
+        let [ours, peer] = &mut typists;
         let once = |typist: &mut Result<Typist, String>| match typist {
             Ok(typist) => guarded(|| measure(typist)),
             Err(why) => Err(why.clone()),
         };
-        let [ours, peer]: [Figures; 2] =
-            in_turn(RUNS, [&mut || once(&mut ours), &mut || once(&mut peer)]);
-        Row {
-            what,
-            unit: "ms",
-            ours,
-            peer: Some(("ipython", peer)),
-            target: Target::TimesPeerAtMost(1.0),
-        }
+        in_turn(RUNS, [&mut || once(ours), &mut || once(peer)])
+    };
+    let row = |what: &str, [ours, peer]: [Figures; 2]| Row {
+        what: what.into(),
+        unit: "ms",
+        ours,
+        peer: Some(("ipython", peer)),
+        target: Target::TimesPeerAtMost(1.0),
     };
     vec![
         row(
-            format!("{LINES} lines typed at once, to the last result"),
-            Typist::lines,
+            "20 lines typed at once, to the last result",
+            typed(Typist::lines),
         ),
-        row("text typed during a cell, after it".into(), Typist::text),
+        row("text typed during a cell, after it", typed(Typist::text)),
+        row("start to a prompt with the text typed meanwhile", started),
     ]
 }
 
+/// From the start to the prompt with what was typed at once, in ms.
+fn start(home: &Home, (program, arguments): &Program) -> f64 {
+    let begin = Instant::now();
+    let mut pty = Pty::spawn_program(home, program, arguments, SIZE);
+    pty.patience = Duration::from_secs(30);
+    pty.send("typed");
+    pty.at_line("In [1]: typed");
+    begin.elapsed().as_secs_f64() * 1e3
+}
+
 impl Typist {
-    fn new(home: &Home, program: &Path, arguments: &[&str]) -> Typist {
-        let mut pty = Pty::spawn_program(home, program, arguments, (100, 60));
+    fn new(home: &Home, (program, arguments): &Program) -> Typist {
+        let mut pty = Pty::spawn_program(home, program, arguments, SIZE);
         pty.patience = Duration::from_secs(30);
         pty.at_line("In [1]:");
         let mut typist = Typist { pty, number: 1 };

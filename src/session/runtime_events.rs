@@ -54,9 +54,7 @@ fn on_users(step: &mut Step<'_>, event: RuntimeEvent) {
             let notice = Notice::warning(format!(
                 "the connection to the {language} interpreter was lost: {why}"
             ));
-            step.show(
-                notice.hint("the cell may still be running, and its variables may still exist"),
-            );
+            step.show(notice.hint("the cell may still run, and variables may be gone"));
             tools::driver::resume(step);
             step.raise(Event::DeathTold);
         }

@@ -74,6 +74,12 @@ impl BackgroundReply {
         std::mem::take(&mut self.state().asked)
     }
 
+    /// Returns true before `look` when the reply is expected.
+    pub(super) fn is_to_come(&self) -> bool {
+        let state = self.state();
+        state.asked == ReplyStatus::Waiting && !state.looked
+    }
+
     /// Examines the events read so far, once; passes keys to `hold`.
     pub(super) fn look(&self, mut hold: impl FnMut(Event)) {
         {

@@ -353,10 +353,15 @@ impl Editor {
     /// Takes the text that was typed ahead, where it would be the only one; returns it when it was submitted, after
     /// it was shown as the editor would have left it.
     fn take_held_text(&mut self, label: &Label) -> Result<Option<String>, Report> {
-        if !self.line.current_buffer_contents().is_empty()
-            || !self.screen.is_at_line_start()
-            || !lock_queue(&self.key_queue).has_keys()
-        {
+        if !self.line.current_buffer_contents().is_empty() || !self.screen.is_at_line_start() {
+            return Ok(None);
+        }
+        if self.background_reply.is_to_come() {
+            // The keys from before the first prompt, which the first paint would hold.
+            editor_wait::queue_typeahead(&self.background_reply, &self.key_queue)
+                .map_err(unreadable)?;
+        }
+        if !lock_queue(&self.key_queue).has_keys() {
             return Ok(None);
         }
         let held = self.keys.take_held_text();

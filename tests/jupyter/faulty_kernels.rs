@@ -140,7 +140,7 @@ const FAULTS: &[(Way, &str, &str, Outcome)] = &[
     (Gateway, "", "no-idle fine", FINE),
     (Gateway, "", "questions fine", FINE),
     (Gateway, "", "no-reply fine", FINE),
-    (Gateway, "", "replaced fine", says(&["it was restarted, or it lost the request"])),
+    (Gateway, "", "replaced fine", says(&["the kernel was restarted, or the request did not reach it"])),
     (Gateway, "", "mute", Hangs("begun")),
     (Gateway, "", "deaf", Hangs("begun")),
     (Gateway, "", "dies", Dies("the gateway says: restarting")),

@@ -45,6 +45,23 @@ fn deaths_are_told_with_the_last_words() {
     }
 }
 
+/// We schedule the thread that reads its output in another way, which children would inherit.
+#[test]
+fn an_interpreter_is_scheduled_as_its_program_would_be_without_us() {
+    let policy = "import os; os.sched_getscheduler(0)";
+    let usual = Command::new("python3")
+        .args(["-c", "import os; print(os.sched_getscheduler(0))"])
+        .output();
+    let usual = String::from_utf8(usual.unwrap().stdout).unwrap();
+    for form in BOTH {
+        let mut harness = Harness::start(form);
+        assert_eq!(harness.run(policy).shown(), [usual.trim()], "{form:?}");
+        harness.run("import os; os._exit(1)");
+        harness.died();
+        assert_eq!(harness.run(policy).shown(), [usual.trim()], "{form:?}");
+    }
+}
+
 #[test]
 fn two_deaths_stop_the_restarts_until_a_cell_comes() {
     let mut harness = Harness::start(Form::Pipes);

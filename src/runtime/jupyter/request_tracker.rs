@@ -30,7 +30,7 @@ const QUIET: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(30);
 
 /// Why a request is lost that a kernel has skipped.
-pub(super) const SKIPPED: &str = "it was restarted, or it lost the request";
+pub(super) const SKIPPED: &str = "the kernel was restarted, or the request did not reach it";
 
 #[derive(Debug, Default)]
 pub(crate) struct RequestTracker {
