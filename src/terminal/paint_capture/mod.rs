@@ -41,7 +41,7 @@ const HIDDEN: u8 = 0;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A terminal that is near has answered by then.
-const SOON: Duration = Duration::from_millis(3);
+const SOON: Duration = Duration::from_millis(2);
 
 /// The paints of one editor; clones share them. By default they go to the terminal unchanged.
 #[derive(Clone, Default)]
