@@ -4,7 +4,8 @@
 //! median, the peer's, their ratio, what it must be, how often it was measured.
 //!
 //! Invariants: a peer is measured in the same run, in turn with ours (A B A B), so a busy machine slows both; peers
-//! are byte-compiled; what cannot be measured says why and stops nothing.
+//! are byte-compiled; what cannot be measured says why and stops nothing; each bench has a process of its own, since a
+//! process that has become large starts others slowly.
 //!
 //! `cargo bench -- counts` counts instructions instead, and fails when a path takes more than it did (`counts.rs`).
 //! `cargo bench -- growth` measures each path at 1, 10 and 100 times its work, and fails when one is steep
@@ -47,7 +48,12 @@ mod support;
 mod table;
 mod turn;
 
+use std::process::Command;
+
 use table::Row;
+
+/// Set in the environment of a process that measures one bench of several: it prints no heading.
+const PART: &str = "IPYCODEX_BENCH_PART";
 
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
@@ -103,8 +109,9 @@ fn main() {
     if names.first().is_some_and(|name| name == "growth") {
         std::process::exit(growth::run(&names[1..]));
     }
-    let wanted =
-        |bench: &str| names.is_empty() || names.iter().any(|name| bench.contains(name.as_str()));
+    let is_part = std::env::var_os(PART).is_some();
+    let is_named = |bench: &str, name: &str| bench == name || !is_part && bench.contains(name);
+    let wanted = |bench: &str| names.is_empty() || names.iter().any(|name| is_named(bench, name));
     let chosen: Vec<&Bench> = BENCHES.iter().filter(|(name, _)| wanted(name)).collect();
     if chosen.is_empty() {
         eprintln!(
@@ -113,10 +120,21 @@ fn main() {
         );
         std::process::exit(2);
     }
-    table::print_heading();
-    for (name, rows) in chosen {
-        for row in rows() {
-            table::print(name, &row);
-        }
+    if !is_part {
+        table::print_heading();
+    }
+    match chosen[..] {
+        [(name, rows)] => rows().iter().for_each(|row| table::print(name, row)),
+        _ => chosen.iter().for_each(|(name, _)| run_apart(name)),
+    }
+}
+
+fn run_apart(bench: &str) {
+    let program = std::env::current_exe().expect("this program has a path");
+    let status = Command::new(program).arg(bench).env(PART, "1").status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => println!("{bench:12} not measured: {status}"),
+        Err(error) => println!("{bench:12} not measured: {error}"),
     }
 }

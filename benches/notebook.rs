@@ -221,6 +221,7 @@ fn ours(file: &Path, before: &[&str], after: &[&str]) -> Result<(f64, f64), Stri
         .arg(file)
         .args(after)
         .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .spawn()
         .map_err(|error| error.to_string())?;
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
