@@ -4,24 +4,21 @@
 //! (`PR_SET_CHILD_SUBREAPER`), so neither a double fork nor a session of its own hides a process from it. In:
 //! [`CONTROL_FD`], a socket that carries signals for the child's group and ends when we do. Out: a byte there for each
 //! signal that was sent; the child's own exit status. Invariants: it holds no descriptor of ours but the socket; it
-//! takes no lock and no memory, since it is what a fork leaves of a process of many threads; it signals a process only
-//! while its id cannot mean another one.
+//! takes no lock and no memory, since it is what a fork leaves of a process of many threads.
 //!
 //! Absent on purpose: the environment and descriptors of the child (`spawn.rs`).
 
-use std::ffi::CStr;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group,
-    pidfd_open, pidfd_send_signal, set_child_subreaper, setpgid,
+    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, set_child_subreaper, setpgid,
 };
+
+use super::process_list::{Process, list_processes, read_entry};
 
 /// The descriptor of the control socket in the guard.
 const CONTROL_FD: i32 = 3;
@@ -37,24 +34,15 @@ const MOST_FORMER: usize = 64;
 const GRACE: Duration = Duration::from_secs(2);
 /// Pause between two looks at the descendants; only the guard's own children announce their end (SIGCHLD).
 const TICK: Duration = Duration::from_millis(50);
-/// Capacity of the process list; further processes of the machine are ignored.
+/// Capacity of each list of processes; further processes of the machine are ignored.
 const MAX_PROCESSES: usize = 1 << 16;
-
-/// One process of the machine, from `/proc/PID/stat`.
-#[derive(Debug, Clone, Copy)]
-struct Process {
-    id: i32,
-    parent: i32,
-    began: u64,
-    /// A zombie: kept as a link between its parent and its children.
-    ended: bool,
-    ours: bool,
-}
+/// Pause between two looks at the members of a group that is being killed.
+const LOOK_PAUSE: Duration = Duration::from_millis(1);
 
 /// Memory of the guard, allocated before the fork.
 pub(super) struct Buffers {
     processes: Vec<Process>,
-    /// Processes that were sent SIGTERM: ids and start times.
+    /// Processes that were sent SIGTERM: ids and start times; behind these, those of a group that is being killed.
     signalled: Vec<(i32, u64)>,
 }
 
@@ -72,7 +60,11 @@ impl Buffers {
 /// # Errors
 /// The operating system's, when no process can be made.
 #[allow(unsafe_code)]
-pub(super) fn fork_guarded(control: BorrowedFd<'_>, buffers: &mut Buffers) -> std::io::Result<()> {
+pub(super) fn fork_guarded(
+    control: BorrowedFd<'_>,
+    spares_trackers: bool,
+    buffers: &mut Buffers,
+) -> std::io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     // SAFETY: the sets are plain memory that is filled before it is read; `fork` is followed by system calls only.
     unsafe {
@@ -86,7 +78,7 @@ pub(super) fn fork_guarded(control: BorrowedFd<'_>, buffers: &mut Buffers) -> st
                 Ok(())
             }
             child => {
-                let status = run(child, control, buffers).unwrap_or(1 << 8);
+                let status = run(child, control, spares_trackers, buffers).unwrap_or(1 << 8);
                 leave_as(status)
             }
         }
@@ -94,7 +86,12 @@ pub(super) fn fork_guarded(control: BorrowedFd<'_>, buffers: &mut Buffers) -> st
 }
 
 /// Runs until all descendants have ended; returns the child's wait status.
-fn run(child: i32, control: BorrowedFd<'_>, buffers: &mut Buffers) -> Result<i32, Errno> {
+fn run(
+    child: i32,
+    control: BorrowedFd<'_>,
+    spares_trackers: bool,
+    buffers: &mut Buffers,
+) -> Result<i32, Errno> {
     // Apart from the group that the terminal's signals go to; a failure costs nothing, since all signals are blocked.
     let _ = setpgid(None, None);
     let _ = rustix::process::chdir(c"/");
@@ -103,12 +100,13 @@ fn run(child: i32, control: BorrowedFd<'_>, buffers: &mut Buffers) -> Result<i32
         socket,
         leader: Pid::from_raw(child).ok_or(Errno::SRCH)?,
         former: [0; MOST_FORMER],
+        spares_trackers,
         ends_descendants: true,
         ended: false,
     };
     let mut status;
     loop {
-        status = reap(&mut control).0;
+        status = reap(&mut control, buffers).0;
         if status.is_some() {
             break;
         }
@@ -120,7 +118,7 @@ fn run(child: i32, control: BorrowedFd<'_>, buffers: &mut Buffers) -> Result<i32
             continue;
         }
         drain(&exits);
-        control.run_commands();
+        control.run_commands(buffers);
         if control.ended {
             break;
         }
@@ -138,6 +136,8 @@ struct ControlSocket {
     leader: Pid,
     /// Children that were leaders once; 0: none. Of more than these, the oldest are forgotten.
     former: [i32; MOST_FORMER],
+    /// SIGKILL for the group of a leader spares the resource trackers in it, which free what the others leave.
+    spares_trackers: bool,
     /// All descendants end with the leader.
     ends_descendants: bool,
     /// The other end of the socket is closed: we are gone.
@@ -146,7 +146,7 @@ struct ControlSocket {
 
 impl ControlSocket {
     /// Carries out the commands that have arrived.
-    fn run_commands(&mut self) {
+    fn run_commands(&mut self, buffers: &mut Buffers) {
         while !self.ended {
             let mut watched = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
             if !poll(&mut watched, Some(&Timespec::default())).is_ok_and(|count| count > 0) {
@@ -175,19 +175,30 @@ impl ControlSocket {
                         && let Some(signal) = Signal::from_named_raw(signal.into())
                         && is_child(child)
                     {
-                        let _ = kill_process_group(child, signal);
+                        self.signal_group(child, signal, buffers);
                     }
                     let _ = rustix::net::send(&self.socket, &command, SendFlags::DONTWAIT);
                 }
                 Ok(1) => {
                     if let Some(signal) = Signal::from_named_raw(command[0].into()) {
-                        let _ = kill_process_group(self.leader, signal);
+                        self.signal_group(self.leader, signal, buffers);
                     }
                     let _ = rustix::net::send(&self.socket, &command, SendFlags::DONTWAIT);
                 }
                 Err(Errno::INTR) => {}
                 _ => self.ended = true,
             }
+        }
+    }
+
+    /// Signals the group of a child. One that was never a leader may be confined: nothing in its group is spared.
+    fn signal_group(&self, child: Pid, signal: Signal, buffers: &mut Buffers) {
+        let spares = signal == Signal::KILL
+            && self.spares_trackers
+            && (child == self.leader || self.former.contains(&child.as_raw_nonzero().get()))
+            && !ended_alone(child);
+        if !spares || !spare_trackers(child, buffers) {
+            let _ = kill_process_group(child, signal);
         }
     }
 }
@@ -242,7 +253,7 @@ fn drain(exits: &OwnedFd) {
 /// children of the guard). The group of a leader, also of a former one, is killed before it is reaped, while the id is
 /// still its own.
 #[allow(unsafe_code)]
-fn reap(control: &mut ControlSocket) -> (Option<i32>, bool) {
+fn reap(control: &mut ControlSocket, buffers: &mut Buffers) -> (Option<i32>, bool) {
     let mut found = None;
     loop {
         // SAFETY: `info` and `status` are plain memory for the kernel to fill.
@@ -258,13 +269,13 @@ fn reap(control: &mut ControlSocket) -> (Option<i32>, bool) {
             }
             let is_leader = |control: &ControlSocket| id == control.leader.as_raw_nonzero().get();
             if is_leader(control) {
-                control.run_commands();
+                control.run_commands(buffers);
             }
             let led = is_leader(control);
             if (led || control.former.contains(&id))
                 && let Some(group) = Pid::from_raw(id)
             {
-                let _ = kill_process_group(group, Signal::KILL);
+                control.signal_group(group, Signal::KILL, buffers);
             }
             let mut status = 0;
             libc::waitpid(id, &raw mut status, 0);
@@ -286,22 +297,28 @@ fn end_all(
     for signal in [Signal::TERM, Signal::KILL] {
         let until = Instant::now() + GRACE;
         loop {
-            let (ended, alone) = reap(control);
+            let (ended, alone) = reap(control, buffers);
             status = status.or(ended);
             if alone {
                 return status;
             }
             // A process that is reparented meanwhile may be missing from this list; the next one has it.
             list_processes(&mut buffers.processes);
-            for process in buffers.processes.iter().filter(|it| it.ours && !it.ended) {
+            let spares_trackers = control.spares_trackers
+                && signal == Signal::KILL
+                && Instant::now() + GRACE / 2 < until;
+            let remaining = buffers.processes.iter().filter(|it| it.ours && !it.ended);
+            let is_spared =
+                |it: &&Process| spares_trackers && it.is_resource_tracker() != Some(false);
+            for process in remaining.filter(|it| !is_spared(it)) {
                 let who = (process.id, process.began);
                 if signal == Signal::KILL {
-                    signal_process(process, signal);
+                    process.signal(signal);
                 } else if !buffers.signalled.contains(&who)
                     && buffers.signalled.len() < MAX_PROCESSES
                 {
                     buffers.signalled.push(who);
-                    signal_process(process, signal);
+                    process.signal(signal);
                 }
             }
             if Instant::now() > until {
@@ -321,114 +338,60 @@ fn end_all(
     status
 }
 
-/// Signals a process unless its id was reused; a stopped process is continued so that it acts on the signal.
-fn signal_process(process: &Process, signal: Signal) {
-    let Some(id) = Pid::from_raw(process.id) else {
-        return;
+/// Kills the group of a leader but for the resource trackers. False: it has none, or new members go on appearing.
+fn spare_trackers(leader: Pid, buffers: &mut Buffers) -> bool {
+    let Buffers {
+        processes,
+        signalled,
+    } = buffers;
+    let leader = leader.as_raw_nonzero().get();
+    let is_tracker = |it: &Process| match it.id == leader {
+        true => Some(false),
+        false => it.is_resource_tracker(),
     };
-    match pidfd_open(id, PidfdFlags::empty()) {
-        Ok(handle) => {
-            let mut name = [0; 24];
-            let same = read_stat(CWD, path(b"/proc/", process.id, &mut name))
-                .is_some_and(|found| found.began == process.began);
-            if same {
-                let _ = pidfd_send_signal(&handle, signal);
-                let _ = pidfd_send_signal(&handle, Signal::CONT);
+    let earlier = signalled.len();
+    let until = Instant::now() + GRACE;
+    let all_but_trackers = loop {
+        list_processes(processes);
+        let members = || {
+            processes
+                .iter()
+                .filter(|it| it.group == leader && !it.ended)
+        };
+        if Instant::now() > until || members().all(|it| is_tracker(it) == Some(false)) {
+            break false;
+        }
+        // Who was sent SIGKILL forks no more: a look that shows nobody else shows all.
+        let mut all = true;
+        for process in members() {
+            let who = (process.id, process.began);
+            let is_tracker = is_tracker(process);
+            if is_tracker == Some(true) || signalled[earlier..].contains(&who) {
+                continue;
+            }
+            all = false;
+            if is_tracker == Some(false) && signalled.len() < MAX_PROCESSES {
+                signalled.push(who);
+                process.signal(Signal::KILL);
             }
         }
-        // An old kernel, or a filter that refuses the call.
-        Err(Errno::NOSYS | Errno::PERM) => {
-            let _ = kill_process(id, signal);
+        if all {
+            break true;
         }
-        Err(_) => {}
-    }
-}
-
-/// Fills `list` with the processes of the machine; descendants of this process are marked as `ours`.
-fn list_processes(list: &mut Vec<Process>) {
-    list.clear();
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(folder) = openat(CWD, c"/proc", flags, Mode::empty()) else {
-        return;
+        std::thread::sleep(LOOK_PAUSE);
     };
-    let mut buffer = [MaybeUninit::uninit(); 4096];
-    let mut entries = RawDir::new(&folder, &mut buffer);
-    while let Some(Ok(entry)) = entries.next() {
-        let id = number(entry.file_name().to_bytes());
-        let mut name = [0; 24];
-        let found = id.and_then(|id| read_stat(folder.as_fd(), path(b"", id, &mut name)));
-        if let Some(process) = found.filter(|_| list.len() < list.capacity()) {
-            list.push(process);
-        }
-    }
-    let here = getpid().as_raw_nonzero().get();
-    loop {
-        let mut more = false;
-        for index in 0..list.len() {
-            let Process { parent, ours, .. } = list[index];
-            let below = parent == here || list.iter().any(|other| other.ours && other.id == parent);
-            if !ours && below {
-                list[index].ours = true;
-                more = true;
-            }
-        }
-        if !more {
-            return;
-        }
-    }
+    signalled.truncate(earlier);
+    all_but_trackers
 }
 
-fn number(name: &[u8]) -> Option<i32> {
-    std::str::from_utf8(name).ok()?.parse().ok()
-}
-
-/// Writes `PREFIX`ID`/stat` into `buffer`.
-fn path<'a>(prefix: &[u8], id: i32, buffer: &'a mut [u8; 24]) -> &'a CStr {
-    let mut digits = [0; 10];
-    let (mut rest, mut first) = (id.unsigned_abs(), digits.len());
-    while rest > 0 && first > 0 {
-        first -= 1;
-        digits[first] = b'0' + u8::try_from(rest % 10).unwrap_or_default();
-        rest /= 10;
-    }
-    let bytes = prefix.iter().chain(&digits[first..]).chain(b"/stat\0");
-    buffer
-        .iter_mut()
-        .zip(bytes)
-        .for_each(|(place, byte)| *place = *byte);
-    CStr::from_bytes_until_nul(buffer).unwrap_or_default()
-}
-
-fn read_stat(folder: BorrowedFd<'_>, path: &CStr) -> Option<Process> {
-    let file = openat(
-        folder,
-        path,
-        OFlags::RDONLY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
-    .ok()?;
-    let mut text = [0; 1024];
-    let count = rustix::io::read(&file, &mut text).ok()?;
-    parse_stat(&text[..count])
-}
-
-/// Parses `ID (NAME) STATE PARENT …`, where NAME is any bytes; the start time is the 20th field after the name.
-fn parse_stat(stat: &[u8]) -> Option<Process> {
-    let close = stat.iter().rposition(|byte| *byte == b')')?;
-    let id = stat.split(|byte| *byte == b' ').next().and_then(number)?;
-    let mut words = stat[close + 1..]
-        .split(|byte| *byte == b' ')
-        .filter(|word| !word.is_empty());
-    let state = words.next()?;
-    let parent = words.next().and_then(number)?;
-    let began = std::str::from_utf8(words.nth(17)?).ok()?.parse().ok()?;
-    Some(Process {
-        id,
-        parent,
-        began,
-        ended: matches!(state, b"Z" | b"X"),
-        ours: false,
-    })
+/// True when this process has the child alone, and that has ended: it has left nobody behind. False when that is not
+/// known.
+fn ended_alone(child: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let ended = rustix::process::waitid(WaitId::Pid(child), options);
+    matches!(ended, Ok(Some(_)))
+        && read_entry("thread-self", "children", &mut [0; 64])
+            .is_some_and(|ids| ids.iter().filter(|byte| **byte == b' ').count() == 1)
 }
 
 #[allow(unsafe_code)]
@@ -449,35 +412,5 @@ fn leave_as(status: i32) -> ! {
             libc::kill(libc::getpid(), signal);
         }
         libc::_exit(libc::WEXITSTATUS(status))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stat_line_is_parsed_whatever_the_process_is_called() {
-        let stat = "42 (a ) Z 1 (b)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3";
-        let found = parse_stat(stat.as_bytes()).unwrap();
-        assert_eq!((found.id, found.parent, found.began), (42, 7, 98765));
-        assert!(
-            !found.ended
-                && parse_stat(stat.replace(") S 7", ") Z 7").as_bytes())
-                    .unwrap()
-                    .ended
-        );
-        assert!(parse_stat(b"").is_none());
-        let mut buffer = [0; 24];
-        assert_eq!(
-            path(b"/proc/", 4_194_304, &mut buffer),
-            c"/proc/4194304/stat"
-        );
-        let me = read_stat(
-            CWD,
-            path(b"/proc/", getpid().as_raw_nonzero().get(), &mut [0; 24]),
-        );
-        let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
-        assert_eq!(me.unwrap().parent, parent);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A child never shares our process group, so the user's Ctrl-C reaches it only when we signal it. Each child has a
 //! guard (`guard.rs`): a process between us and the child that forwards our signals to the child's group, and ends the
-//! descendants when the child or we are gone. Two kinds of program have no guard: the one that borrows the user's
+//! descendants (`process_list.rs`) when the child or we are gone. Two kinds of program have no guard: the one that borrows the user's
 //! terminal (`foreground.rs`), which is in our group and survives us, and the one that is run for a short answer
 //! (`timed_output.rs`).
 //!
@@ -21,6 +21,7 @@ mod guard;
 mod heap;
 mod io_hints;
 mod job;
+mod process_list;
 mod procfs;
 #[cfg(test)]
 #[path = "../properties.rs"]
@@ -289,6 +290,33 @@ mod tests {
         let mut plan = SpawnPlan::new("/bin/sh", leadership, null(), null(), null());
         plan.arguments = vec!["-c".into(), script.into()];
         spawn(plan).unwrap()
+    }
+
+    #[test]
+    fn a_resource_tracker_outlives_a_kill_until_it_has_cleaned_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = r#"cd "$0"; mkfifo pipe
+            sh -c 'trap "" TERM; read line; : > cleaned' resource_tracker < pipe &
+            exec 3> pipe; sleep 1000 & : > ready; wait"#;
+        for ends_itself in [false, true] {
+            let mut plan = SpawnPlan::new("/bin/sh", Leadership::Session, null(), null(), null());
+            let script = script.replace("wait", if ends_itself { "kill -9 $$" } else { "wait" });
+            plan.spares_trackers = true;
+            plan.arguments = vec!["-c".into(), script.into(), folder.path().into()];
+            let mut child = spawn(plan).unwrap();
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while !folder.path().join("ready").exists() {
+                assert!(Instant::now() < deadline);
+                std::thread::yield_now();
+            }
+            if !ends_itself {
+                child.group().kill();
+            }
+            assert!(child.wait_for(Duration::from_secs(20)).unwrap().is_some());
+            for name in ["cleaned", "ready", "pipe"] {
+                std::fs::remove_file(folder.path().join(name)).expect(name);
+            }
+        }
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub struct SpawnPlan {
     /// The working directory; `None` inherits ours.
     pub cwd: Option<PathBuf>,
     pub leadership: Leadership,
+    /// A kill spares the processes in which Python notes semaphores and shared memory, until they have freed them. Not
+    /// for code that is not trusted: what has such a name outlives the child by 3 s, and longer if it forks fast.
+    pub spares_trackers: bool,
     /// Further descriptors and the numbers they get. Numbers below 100 may collide with ours in the fork.
     pub inherited: Vec<(OwnedFd, RawFd)>,
     /// Descriptors 0, 1 and 2.
@@ -63,6 +66,7 @@ impl SpawnPlan {
             variables: None,
             cwd: None,
             leadership,
+            spares_trackers: false,
             inherited: Vec::new(),
             stdio: [stdin, stdout, stderr],
         }
@@ -81,6 +85,7 @@ pub fn spawn(plan: SpawnPlan) -> io::Result<Child> {
         variables,
         cwd,
         leadership,
+        spares_trackers,
         inherited,
         stdio,
     } = plan;
@@ -111,7 +116,7 @@ pub fn spawn(plan: SpawnPlan) -> io::Result<Child> {
     let mut buffers = Buffers::new();
     let prepare = move || -> io::Result<()> {
         let guard = rustix::process::getpid();
-        fork_guarded(control.as_fd(), &mut buffers)?;
+        fork_guarded(control.as_fd(), spares_trackers, &mut buffers)?;
         match leadership {
             Leadership::Group => setpgid(None, None)?,
             Leadership::Session => drop(setsid()?),

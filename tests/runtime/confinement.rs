@@ -206,21 +206,26 @@ fn signals_for_an_interpreter_reach_no_process_that_it_names() {
     assert_eq!(user.run("print(os.getpid())").text(), process);
 }
 
+/// Whatever its name: elsewhere a resource tracker of Python's is spared.
 #[test]
 fn what_forks_faster_than_one_can_look_ends_with_its_interpreter() {
-    for (mut harness, _) in confined(false) {
-        harness.ready();
-        let group = harness.run(
-            "import os, signal\nfor n in range(4):\n    if os.fork() == 0:\n        \
-             os.closerange(0, 4096)\n        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n        \
-             while True:\n            if os.fork(): os._exit(0)\nprint(os.getpgid(0))",
-        );
-        let group = group.text().trim().parse().ok().and_then(Pid::from_raw);
-        let group = group.expect("a group of processes");
-        drop(harness);
-        await_true("the group is gone", || {
-            test_kill_process_group(group).is_err()
-        });
+    let bomb = "import os, signal, sys\nos.write(int(sys.argv[1]), b'x')\nos.closerange(0, 4096)\n\
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True:\n    if os.fork(): os._exit(0)";
+    for name in ["bomb", "resource_tracker"] {
+        for (mut harness, _) in confined(false) {
+            harness.ready();
+            let group = harness.run(&format!(
+                "import os, sys\nr, w = os.pipe()\nos.set_inheritable(w, True)\nfor n in range(4):\n    \
+                 if os.fork() == 0:\n        os.execv(sys.executable, [sys.executable, '-c', {bomb:?}, str(w), \
+                 {name:?}])\nassert sum(len(os.read(r, 1)) for n in range(4)) == 4\nprint(os.getpgid(0))"
+            ));
+            let group = group.text().trim().parse().ok().and_then(Pid::from_raw);
+            let group = group.expect("a group of processes");
+            drop(harness);
+            await_true(&format!("the group of {name} is gone"), || {
+                test_kill_process_group(group).is_err()
+            });
+        }
     }
 }
 

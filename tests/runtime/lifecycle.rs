@@ -98,6 +98,35 @@ fn a_killed_interpreter_is_replaced() {
     assert_eq!(harness.run("1").shown(), ["1"]);
 }
 
+/// The process of Python's that frees these outlives it, as it does without us.
+#[test]
+fn semaphores_and_shared_memory_go_with_a_killed_interpreter() {
+    let code = "import multiprocessing as mp, os\n\
+        from multiprocessing.shared_memory import SharedMemory\n\
+        lock, shared = mp.get_context('spawn').Lock(), SharedMemory(create=True, size=1000)\n\
+        print('/dev/shm/sem.' + lock._semlock.name[1:], '/dev/shm/' + shared.name, flush=True)";
+    for form in BOTH {
+        for killer in ["os.kill(os.getpid(), 9)", "us"] {
+            let mut harness = Harness::start(form);
+            let made = harness.run(code).text();
+            let made: Vec<_> = made.split_whitespace().map(PathBuf::from).collect();
+            assert!(
+                made.len() == 2 && made.iter().all(|it| it.exists()),
+                "{made:?}"
+            );
+            if killer == "us" {
+                harness.interrupter().kill();
+            } else {
+                harness.run(killer);
+            }
+            harness.died();
+            await_true(&format!("{form:?}, {killer}: they are gone"), || {
+                !made.iter().any(|it| it.exists())
+            });
+        }
+    }
+}
+
 #[test]
 fn what_is_submitted_after_a_kill_runs_in_the_next_interpreter() {
     for form in BOTH {

@@ -18,6 +18,7 @@ def watch_imports(hooks, pty):
     }
     if pty:
         hooks_of["pandas"] = fit_pandas
+        hooks_of["multiprocessing.resource_tracker"] = keep_resource_tracker
     for name, follow in hooks_of.items():
         if name in sys.modules:
             follow(sys.modules[name])
@@ -47,3 +48,11 @@ def fit_pandas(pandas):
     from . import pandas_display
 
     pandas_display.fit_width(pandas)
+
+
+def keep_resource_tracker(module):
+    """Has the tracker start, and stay, with the hang-up blocked that it gets when an interpreter dies on its terminal:
+    then it has to clean up."""
+    signals = getattr(module, "_IGNORED_SIGNALS", None)
+    if isinstance(signals, tuple):
+        module._IGNORED_SIGNALS = (*signals, module.signal.SIGHUP)

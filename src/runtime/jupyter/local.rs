@@ -164,6 +164,7 @@ fn launch(spec: &Kernelspec, file: &Path, plan: &JupyterPlan) -> io::Result<(Chi
     };
     let arguments = spec.spec.argv.iter().skip(1).map(filled);
     let mut start = SpawnPlan::new(spec.program(), Leadership::Session, nothing, output, errors);
+    start.spares_trackers = true;
     start.arguments = arguments.map(Into::into).collect();
     let mut variables = plan.variables.clone();
     for (name, value) in spec.spec.env.iter().flatten() {

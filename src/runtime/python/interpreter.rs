@@ -137,6 +137,7 @@ impl Interpreter {
         };
         let mut plan =
             process::SpawnPlan::new(&candidate.program, leadership, stdin, stdout, stderr);
+        plan.spares_trackers = launch.confined.is_none();
         plan.arguments = vec![
             launch.script.into(),
             requests_number.to_string().into(),
