@@ -4,6 +4,8 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::time::Instant;
 
 use crate::support::peers;
 
@@ -127,7 +129,19 @@ fn spread(figures: &[f64]) -> Option<f64> {
     (sorted.len() > 1 && spread.is_finite()).then_some(spread)
 }
 
-/// The lines above the rows: machine and versions, and the names of the columns.
+/// In ms: `python3 -c 'print(1+1)'`, the quickest of ten.
+fn python_start() -> Option<f64> {
+    let once = || {
+        let began = Instant::now();
+        let mut python = Command::new(peers::plain_python());
+        let ran = python.args(["-c", "print(1+1)"]).output().ok()?;
+        let took = began.elapsed().as_secs_f64() * 1e3;
+        ran.status.success().then_some(took)
+    };
+    (0..10).filter_map(|_| once()).min_by(f64::total_cmp)
+}
+
+/// The lines above the rows: machine, its speed and versions, and the names of the columns.
 pub fn print_heading() {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {
@@ -142,6 +156,12 @@ pub fn print_heading() {
         "machine: {model}, {cores} cores, {memory}, Linux {}",
         system.trim()
     );
+    if let Some(took) = python_start() {
+        println!(
+            "for scale: python3 -c 'print(1+1)' takes {} ms here, 8.3 where the README's figures were taken",
+            digits(took)
+        );
+    }
     println!(
         "ours: {}; peers: {}",
         env!("CARGO_PKG_VERSION"),

@@ -166,12 +166,10 @@ fn saved_prompt(
     forms: &HashMap<u32, StoredCell>,
 ) -> SavedPrompt {
     let code_before = |line: u32| {
-        let before = dialog.cells.iter().rev().filter(|cell| cell.line < line);
-        before
-            .filter(|cell| !is_ipycodex_input(&cell.source))
-            .map(|cell| cell.line)
-            .next()
-            .unwrap_or(0)
+        let end = dialog.cells.partition_point(|cell| cell.line < line);
+        let mut before = dialog.cells[..end].iter().rev();
+        let code = before.find(|cell| !is_ipycodex_input(&cell.source));
+        code.map_or(0, |cell| cell.line)
     };
     let named = dialog
         .cells
