@@ -58,8 +58,7 @@ impl Store {
         let bytes = text.as_bytes();
         let newlines = memchr::memchr_iter(b'\n', bytes).count();
         self.bytes += bytes.len() as u64;
-        // Every byte that does not continue a character starts one.
-        self.characters += bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
+        self.characters += text.chars().count() as u64;
         self.newlines += newlines as u64;
         let content = text.trim_end_matches('\n');
         let ending = (text.len() - content.len()) as u64;
