@@ -2,9 +2,9 @@
 //!
 //! A child never shares our process group, so the user's Ctrl-C reaches it only when we signal it. Each child has a
 //! guard (`guard.rs`): a process between us and the child that forwards our signals to the child's group, and ends the
-//! descendants (`process_list.rs`) when the child or we are gone. Two kinds of program have no guard: the one that borrows the user's
-//! terminal (`foreground.rs`), which is in our group and survives us, and the one that is run for a short answer
-//! (`timed_output.rs`).
+//! descendants (`process_list.rs`) when the child or we are gone. Two kinds of program have no guard: the one that
+//! borrows the user's terminal (`foreground.rs`), which is in our group and survives us, and the one that is run for a
+//! short answer (`timed_output.rs`).
 //!
 //! `job.rs` stops our own job at Ctrl-Z. `signals.rs` installs a handler for a while: for the keys of a lent terminal,
 //! and for window size changes while the terminal answers a query (`deferred_resizes.rs`). `fatal_signals.rs` runs an

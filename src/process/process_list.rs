@@ -64,7 +64,7 @@ impl Process {
     }
 }
 
-/// Fills `list` with the processes of the machine, up to its capacity; descendants of this process are marked as `ours`.
+/// Fills `list` with the processes of the machine, up to its capacity; descendants of this process are `ours`.
 pub(super) fn list_processes(list: &mut Vec<Process>) {
     list.clear();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
