@@ -124,8 +124,7 @@ pub fn outputs_text(cell: usize, outputs: &[CellOutput]) -> String {
 fn plain(text: &str) -> String {
     let mut transcript = Transcript::new(LONGEST);
     transcript.push(text.as_bytes());
-    transcript.finish();
-    transcript.snapshot().text
+    transcript.into_text().text
 }
 
 fn picture_names(cell: usize, output: usize, bundle: &MimeBundle) -> Vec<(String, String)> {

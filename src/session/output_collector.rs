@@ -108,7 +108,7 @@ impl OutputCollector {
                 self.bundles[*bundle] = last.clone();
             }
         }
-        (self.transcript.snapshot(), self.bundles, self.layout)
+        (self.transcript.into_text(), self.bundles, self.layout)
     }
 }
 

@@ -307,8 +307,7 @@ fn plain_text(text: &str) -> String {
     }
     let mut transcript = Transcript::new(LONGEST_TEXT);
     transcript.push(text.as_bytes());
-    transcript.finish();
-    transcript.snapshot().text
+    transcript.into_text().text
 }
 
 /// True for texts that add nothing to a picture: `<PIL.Image.Image …>`, `<Figure size 640x480 with 1 Axes>`,

@@ -243,15 +243,16 @@ impl Sequences {
 
 /// Length in bytes up to the first control character other than newline and tab.
 fn text_run(bytes: &[u8]) -> usize {
-    const BLOCK: usize = 32;
+    const BLOCK: usize = 64;
     let control = |byte: u8| (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7f;
     // Without an early exit inside a block the compiler turns the fold into vector instructions.
     let clean = bytes
         .chunks_exact(BLOCK)
         .take_while(|block| {
-            !block
+            block
                 .iter()
-                .fold(false, |found, &byte| found | control(byte))
+                .fold(0, |found, &byte| found | u8::from(control(byte)))
+                == 0
         })
         .count()
         * BLOCK;

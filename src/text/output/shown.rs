@@ -297,8 +297,7 @@ mod tests {
                 }
             }
         }
-        transcript.finish();
-        (transcript.snapshot().text, bundles, layout.to_json())
+        (transcript.into_text().text, bundles, layout.to_json())
     }
 
     #[track_caller]

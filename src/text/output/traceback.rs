@@ -122,8 +122,7 @@ fn plain_lines(text: &str) -> String {
     }
     let mut transcript = Transcript::new(text.len());
     transcript.push(text.as_bytes());
-    transcript.finish();
-    transcript.snapshot().text
+    transcript.into_text().text
 }
 
 #[cfg(test)]

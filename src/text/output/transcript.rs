@@ -88,27 +88,35 @@ impl Transcript {
     }
 
     pub fn snapshot(&self) -> TranscriptText {
-        let mut store = self.page.store.clone();
-        self.page.rows.write_to(&mut store);
-        let totals = store.totals();
-        let text = match store.whole() {
-            Some(whole) => whole,
-            None => {
-                let (head, tail) = store.ends();
-                let head = head.trim_end_matches('\n');
-                let kept = (head.chars().count() + tail.chars().count()) as u64;
-                let missing = totals.characters.saturating_sub(kept);
-                let middle = marker(totals.characters, totals.lines, missing, 0, Rest::Gone);
-                format!("{head}\n{middle}\n{tail}")
-            }
-        };
-        TranscriptText {
-            text,
-            total_bytes: totals.bytes,
-            total_characters: totals.characters,
-            total_lines: totals.lines,
-            cut: store.is_cut(),
-        }
+        text_of(&self.page.rows, self.page.store.clone())
+    }
+
+    /// Ends the stream, and returns its text.
+    pub fn into_text(mut self) -> TranscriptText {
+        self.finish();
+        text_of(&self.page.rows, self.page.store)
+    }
+}
+
+fn text_of(rows: &Rows, mut store: Store) -> TranscriptText {
+    rows.write_to(&mut store);
+    let totals = store.totals();
+    let cut = store.is_cut();
+    let (mut text, tail) = store.into_ends();
+    if cut {
+        text.truncate(text.trim_end_matches('\n').len());
+        let kept = (text.chars().count() + tail.chars().count()) as u64;
+        let missing = totals.characters.saturating_sub(kept);
+        let middle = marker(totals.characters, totals.lines, missing, 0, Rest::Gone);
+        text.push_str(&format!("\n{middle}\n"));
+    }
+    text.push_str(&tail);
+    TranscriptText {
+        text,
+        total_bytes: totals.bytes,
+        total_characters: totals.characters,
+        total_lines: totals.lines,
+        cut,
     }
 }
 
@@ -129,7 +137,10 @@ impl Page {
             match piece {
                 SequencePiece::Text(text) => self.rows.write(text, &mut self.store),
                 SequencePiece::Control(b'\r') => self.rows.carriage_return(),
-                SequencePiece::Control(0x08) => self.rows.left(1),
+                SequencePiece::Control(0x08) => {
+                    self.rows.lay_out(&mut self.store);
+                    self.rows.left(1);
+                }
                 SequencePiece::Broken(Some(opener), text) if opener != b'[' => {
                     self.rows.write(text, &mut self.store);
                 }
@@ -156,13 +167,16 @@ impl Page {
         if let (b'm', true, Ok(style)) = (last, self.colours, std::str::from_utf8(parameters)) {
             let known = |byte: u8| byte.is_ascii_digit() || byte == b';';
             if !self.full_screen && parameters.len() < 64 && parameters.iter().copied().all(known) {
+                self.rows.lay_out(&mut self.store);
                 self.rows.style(style);
             }
             return;
         }
-        if self.full_screen || parameters.len() > 9 || !parameters.iter().all(u8::is_ascii_digit) {
+        let moves = matches!(last, b'A'..=b'G' | b'J' | b'K') && !self.full_screen;
+        if !moves || parameters.len() > 9 || !parameters.iter().all(u8::is_ascii_digit) {
             return;
         }
+        self.rows.lay_out(&mut self.store);
         let given = std::str::from_utf8(parameters)
             .ok()
             .and_then(|text| text.parse::<usize>().ok());

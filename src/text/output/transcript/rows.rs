@@ -1,8 +1,8 @@
 //! The rows that a cell can still change: its last ones, with a cursor.
 //!
-//! A row that is only appended to is a string; the first write over it turns it into a list of columns. Rows that
-//! leave the window are moved to the store and are final. Where colours are kept, each row begins and ends without a
-//! style, and each column has its own.
+//! Text that is only appended is not split into rows before something moves the cursor. A row that is only appended to
+//! is a string; the first write over it turns it into a list of columns. Rows that leave the window are moved to the
+//! store and are final. Where colours are kept, each row begins and ends without a style, and each column has its own.
 //!
 //! Invariant: what the window holds depends on the characters written, not on the pieces in which they came.
 
@@ -31,6 +31,10 @@ pub(super) struct Rows {
     /// The sum of the rows' sizes.
     size: usize,
     style: Style,
+    /// Text from the cursor on that is not in rows yet; the last row is then empty, and nothing has a style.
+    appended: String,
+    /// A carriage return came behind that text.
+    returned: bool,
 }
 
 #[derive(Debug)]
@@ -61,27 +65,47 @@ impl Default for Rows {
             column: None,
             size: 0,
             style: Style::NONE,
+            appended: String::new(),
+            returned: false,
         }
     }
 }
 
 impl Rows {
     pub(super) fn write(&mut self, text: &str, store: &mut Store) {
+        if self.returned && !text.starts_with('\n') {
+            self.lay_out(store);
+        }
+        self.returned = false;
         let mut rest = text;
-        // One check is enough: after the first success the rest is never more than the window.
-        let mut bulk = true;
-        while let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) {
-            if bulk && self.appending() {
-                bulk = false;
-                if self.bulk(&mut rest, store) {
-                    continue;
-                }
-            }
+        while !self.is_appending() {
+            let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) else {
+                return self.write_in_row(rest, store);
+            };
             self.write_in_row(&rest[..at], store);
             self.newline(store);
             rest = &rest[at + 1..];
         }
-        self.write_in_row(rest, store);
+        rest = self.leave_window(rest, store);
+        self.appended.push_str(rest);
+        if self.appended.len() > LONGEST {
+            let appended = std::mem::take(&mut self.appended);
+            let rest = self.leave_window(&appended, store);
+            if rest.len() < appended.len() {
+                self.appended.push_str(rest);
+            } else {
+                self.write_rows(rest, store);
+            }
+        }
+    }
+
+    /// Puts the appended text into rows, before the cursor is moved in them.
+    pub(super) fn lay_out(&mut self, store: &mut Store) {
+        let appended = std::mem::take(&mut self.appended);
+        self.write_rows(&appended, store);
+        if std::mem::take(&mut self.returned) {
+            self.column = Some(0);
+        }
     }
 
     /// Writes `text` on a line of its own; the next text starts a new line.
@@ -93,6 +117,7 @@ impl Rows {
 
     /// Puts the cursor at the start of an empty line below everything.
     pub(super) fn fresh_line(&mut self, store: &mut Store) {
+        self.lay_out(store);
         self.row = self.rows.len() - 1;
         self.column = None;
         if self.rows[self.row].width() > 0 {
@@ -104,7 +129,7 @@ impl Rows {
     pub(super) fn style(&mut self, parameters: &str) {
         self.style = self.style.then(parameters);
         let row = self.row;
-        if self.appending()
+        if self.is_at_end()
             && let Row::Text(text) = &mut self.rows[row]
             && !text.is_empty()
         {
@@ -115,7 +140,11 @@ impl Rows {
     }
 
     pub(super) fn carriage_return(&mut self) {
-        self.column = Some(0);
+        // Before a newline it changes nothing.
+        match self.appended.is_empty() {
+            true => self.column = Some(0),
+            false => self.returned = true,
+        }
     }
 
     pub(super) fn up(&mut self, count: usize) {
@@ -179,23 +208,31 @@ impl Rows {
             }
             row.write_to(store);
         }
+        store.push(&self.appended);
     }
 
     /// Bytes that [`Rows::write_to`] appends.
     pub(super) fn length(&self) -> u64 {
         let bytes: usize = self.rows.iter().map(Row::length).sum();
-        (bytes + self.rows.len() - 1) as u64
+        (bytes + self.rows.len() - 1 + self.appended.len()) as u64
     }
 
     #[cfg(test)]
     pub(super) fn size(&self) -> usize {
         let sum: usize = self.rows.iter().map(Row::size).sum();
         assert_eq!(self.size, sum);
-        self.size
+        self.size + self.appended.len()
+    }
+
+    /// True when text is not to be put into rows yet.
+    fn is_appending(&self) -> bool {
+        let is_fresh = |row: &Row| matches!(row, Row::Text(text) if text.is_empty());
+        !self.appended.is_empty()
+            || (self.is_at_end() && self.style.is_none() && is_fresh(&self.rows[self.row]))
     }
 
     /// True when the cursor is at the end of the last row.
-    fn appending(&self) -> bool {
+    fn is_at_end(&self) -> bool {
         self.row + 1 == self.rows.len()
             && match self.column {
                 None => true,
@@ -203,19 +240,26 @@ impl Rows {
             }
     }
 
-    /// Moves text of more lines than the window holds directly to the store. Returns false when it is shorter.
-    fn bulk(&mut self, rest: &mut &str, store: &mut Store) -> bool {
-        if !self.style.is_none() {
-            return false;
-        }
-        let Some(end) = memchr::memrchr_iter(b'\n', rest.as_bytes()).nth(WINDOW) else {
-            return false;
+    /// Moves the rows, and the part of `text` that the window does not hold, to the store; returns the rest of it.
+    fn leave_window<'a>(&mut self, text: &'a str, store: &mut Store) -> &'a str {
+        let Some(end) = memchr::memrchr_iter(b'\n', text.as_bytes()).nth(WINDOW) else {
+            return text;
         };
         self.write_to(store);
-        store.push(&rest[..=end]);
+        let (left, rest) = text.split_at(end + 1);
+        store.push(left);
         *self = Rows::default();
-        *rest = &rest[end + 1..];
-        true
+        rest
+    }
+
+    fn write_rows(&mut self, text: &str, store: &mut Store) {
+        let mut rest = text;
+        while let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) {
+            self.write_in_row(&rest[..at], store);
+            self.newline(store);
+            rest = &rest[at + 1..];
+        }
+        self.write_in_row(rest, store);
     }
 
     fn newline(&mut self, store: &mut Store) {
@@ -242,7 +286,7 @@ impl Rows {
     fn write_in_row(&mut self, text: &str, store: &mut Store) {
         let mut rest = text;
         while !rest.is_empty() {
-            if self.appending() {
+            if self.is_at_end() {
                 self.column = None;
             }
             let written = match (&mut self.rows[self.row], self.column) {

@@ -3,12 +3,18 @@
 //! In: pieces of text that are final. Out: head, tail, and the sizes of the whole. Absent on purpose: rows that may
 //! change.
 
+use std::collections::VecDeque;
+
+/// Blocks that make a full tail.
+const BLOCKS: usize = 16;
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct Store {
     head: String,
     head_limit: usize,
-    /// The text after `head`; its beginning is dropped from time to time.
-    tail: String,
+    /// The text after `head` in blocks: the first ones are dropped while the others are as long as the limit.
+    tail: VecDeque<String>,
+    tail_bytes: usize,
     tail_limit: usize,
     /// Bytes dropped between head and tail.
     dropped: u64,
@@ -58,7 +64,10 @@ impl Store {
         let bytes = text.as_bytes();
         let newlines = memchr::memchr_iter(b'\n', bytes).count();
         self.bytes += bytes.len() as u64;
-        self.characters += text.chars().count() as u64;
+        self.characters += match text.is_ascii() {
+            true => bytes.len() as u64,
+            false => text.chars().count() as u64,
+        };
         self.newlines += newlines as u64;
         let content = text.trim_end_matches('\n');
         let ending = (text.len() - content.len()) as u64;
@@ -80,7 +89,7 @@ impl Store {
 
     fn keep(&mut self, text: &str) {
         let mut rest = text;
-        if self.tail.is_empty() && self.dropped == 0 {
+        if self.tail_bytes == 0 && self.dropped == 0 {
             let room = self.head_limit - self.head.len();
             let fits = rest.floor_char_boundary(room);
             self.head.push_str(&rest[..fits]);
@@ -92,18 +101,36 @@ impl Store {
         }
         if rest.len() > self.tail_limit {
             let from = rest.ceil_char_boundary(rest.len() - self.tail_limit);
-            self.dropped += (self.tail.len() + from) as u64;
+            self.dropped += (self.tail_bytes + from) as u64;
             self.tail.clear();
+            self.tail_bytes = 0;
             rest = &rest[from..];
         }
-        self.tail.push_str(rest);
-        if self.tail.len() > self.tail_limit.saturating_mul(2) {
-            let from = self
-                .tail
-                .ceil_char_boundary(self.tail.len() - self.tail_limit);
-            self.dropped += from as u64;
-            self.tail.drain(..from);
+        if !rest.is_empty() {
+            self.tail_bytes += rest.len();
+            self.last_block().push_str(rest);
         }
+    }
+
+    /// Returns the block of the tail that has room; the memory of a dropped one is used again.
+    fn last_block(&mut self) -> &mut String {
+        let full = self.tail_limit / BLOCKS;
+        if self.tail.back().is_none_or(|last| last.len() >= full) {
+            let mut next = String::new();
+            let is_spare = |first: &mut String, all| all - first.len() >= self.tail_limit;
+            while let Some(first) = self
+                .tail
+                .pop_front_if(|first| is_spare(first, self.tail_bytes))
+            {
+                self.tail_bytes -= first.len();
+                self.dropped += first.len() as u64;
+                next = first;
+            }
+            next.clear();
+            self.tail.push_back(next);
+        }
+        let last = self.tail.len() - 1;
+        &mut self.tail[last]
     }
 
     pub(super) fn pushed(&self) -> u64 {
@@ -130,29 +157,29 @@ impl Store {
     /// Bytes held in memory.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
-        self.head.len() + self.tail.len()
+        self.head.len() + self.tail_bytes
     }
 
-    /// Returns the text, newlines at its end left out, when nothing is missing.
-    pub(super) fn whole(&self) -> Option<String> {
-        if self.is_cut() {
-            return None;
+    /// Returns the text, newlines at its end left out, in two parts; of a cut text head and tail, at line boundaries
+    /// where there are some near.
+    pub(super) fn into_ends(self) -> (String, String) {
+        let is_cut = self.is_cut();
+        let mut head = self.head;
+        let mut tail = Vec::from(self.tail).concat();
+        if is_cut {
+            if let Some(at) = head.rfind('\n')
+                && at >= head.len() / 2
+            {
+                head.truncate(at);
+            }
+            let mut from = tail.ceil_char_boundary(tail.len().saturating_sub(self.tail_limit));
+            if let Some(at) = tail[from..].find('\n')
+                && at <= (tail.len() - from) / 2
+            {
+                from += at + 1;
+            }
+            tail.drain(..from);
         }
-        Some(format!("{}{}", self.head, self.tail))
-    }
-
-    /// Returns head and tail of a cut text, at line boundaries where there are some near.
-    pub(super) fn ends(&self) -> (&str, &str) {
-        let head = match self.head.rfind('\n') {
-            Some(at) if at >= self.head.len() / 2 => &self.head[..at],
-            _ => &self.head,
-        };
-        let tail = &self.tail;
-        let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(self.tail_limit))..];
-        let tail = match tail.find('\n') {
-            Some(at) if at <= tail.len() / 2 => &tail[at + 1..],
-            _ => tail,
-        };
         (head, tail)
     }
 }

@@ -262,6 +262,26 @@ proptest! {
     }
 
     #[test]
+    fn text_is_put_into_rows_late_or_at_once(
+        parts in prop::collection::vec((0..4_usize, prop::sample::select(vec![
+            "a\n", "漢\r\n", "\n", "line of text\n", "no end", "\r", "\x1b[A", "\x1b[999A", "\x1b[2B", "\x08", "\r\x1b[K",
+        ])), 0..30),
+    ) {
+        // It puts all text so far into rows; there is no such part of a line, so it erases nothing.
+        const LAID_OUT: &[u8] = b"\x1b[3K";
+        let mut late = Transcript::new(1000);
+        let mut at_once = Transcript::new(1000);
+        for (power, part) in parts {
+            let times = 7_usize.pow(power as u32);
+            late.push(part.repeat(times).as_bytes());
+            for _ in 0..times {
+                at_once.push(&[part.as_bytes(), LAID_OUT].concat());
+            }
+        }
+        prop_assert_eq!(late.into_text(), at_once.into_text());
+    }
+
+    #[test]
     fn the_split_does_not_matter(
         parts in prop::collection::vec(prop::sample::select(vec![
             "abc", "漢", "\t", "\r", "\n", "\x08", "\x1b[A", "\x1b[B", "\x1b[K", "\x1b[2K", "\x1b[1K", "\x1b[J",
