@@ -72,7 +72,10 @@ impl<M: Mark> MarkFilter<M> {
         loop {
             let rest = &self.buffer[self.at..];
             let searched = &rest[self.plain..];
-            let Some(found) = self.finder.find(searched) else {
+            // Most output has no escape at all, which is quicker to find out.
+            let escape = memchr(0x1b, searched).unwrap_or(searched.len());
+            let found = self.finder.find(&searched[escape..]);
+            let Some(found) = found.map(|at| escape + at) else {
                 let plain = rest.len() - self.unfinished_prefix(searched);
                 self.plain = 0;
                 return self.take(plain);

@@ -21,6 +21,9 @@ pub enum ScreenError {
 /// Bytes that are buffered at most before they are written without a flush.
 const HELD: usize = 64 * 1024;
 
+/// Bytes that are not copied into an empty buffer but written at once.
+const DIRECT: usize = HELD / 2;
+
 #[derive(Debug)]
 pub(super) struct Sink {
     file: File,
@@ -44,7 +47,7 @@ impl Sink {
         if self.held.len() + bytes.len() > HELD {
             self.flush()?;
         }
-        if bytes.len() > HELD {
+        if self.held.is_empty() && bytes.len() >= DIRECT {
             return self.send(bytes);
         }
         self.held.extend_from_slice(bytes);
