@@ -264,7 +264,8 @@ proptest! {
     #[test]
     fn text_is_put_into_rows_late_or_at_once(
         parts in prop::collection::vec((0..4_usize, prop::sample::select(vec![
-            "a\n", "漢\r\n", "\n", "line of text\n", "no end", "\r", "\x1b[A", "\x1b[999A", "\x1b[2B", "\x08", "\r\x1b[K",
+            "a\n", "漢\r\n", "\n", "line of text\n", "no end", "\r", "\x08", "\x1b[A", "\x1b[999A", "\x1b[2B",
+            "\r\x1b[K",
         ])), 0..30),
     ) {
         // It puts all text so far into rows; there is no such part of a line, so it erases nothing.
