@@ -5,8 +5,8 @@
 //! [`Mark`] type.
 //!
 //! Invariant: bytes and marks do not depend on how the stream was cut. A sequence that looks like a mark but has
-//! another nonce or an unknown word is output of the cell. Cost: one substring search per chunk, no copy of a chunk
-//! without a mark.
+//! another nonce or an unknown word is output of the cell. Cost: one search for an escape per chunk, from there on one
+//! for a mark; no copy of a chunk without a mark.
 
 use std::io;
 use std::marker::PhantomData;

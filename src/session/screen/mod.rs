@@ -3,8 +3,8 @@
 //! Every byte for standard output and standard error goes through a [`Screen`]: *trusted* bytes from our renderers,
 //! *untrusted text* from other sources, and output of the user's own cells through the cell's filter. Handles are
 //! cheap clones of one writer; each call is written whole, never mixed with another. Output is buffered until
-//! [`Screen::flush`] (or 64 KiB). After a closed pipe or a hung-up terminal ([`ScreenError::Closed`]) nothing is
-//! written, nothing blocks or loops.
+//! [`Screen::flush`] (or 64 KiB), a piece of 32 KiB only while others wait. After a closed pipe or a hung-up terminal
+//! ([`ScreenError::Closed`]) nothing is written, nothing blocks or loops.
 //!
 //! Absent on purpose: layout, and reading keys.
 

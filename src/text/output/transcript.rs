@@ -88,35 +88,37 @@ impl Transcript {
     }
 
     pub fn snapshot(&self) -> TranscriptText {
-        text_of(&self.page.rows, self.page.store.clone())
+        TranscriptText::of(&self.page.rows, self.page.store.clone())
     }
 
     /// Ends the stream, and returns its text.
     pub fn into_text(mut self) -> TranscriptText {
         self.finish();
-        text_of(&self.page.rows, self.page.store)
+        TranscriptText::of(&self.page.rows, self.page.store)
     }
 }
 
-fn text_of(rows: &Rows, mut store: Store) -> TranscriptText {
-    rows.write_to(&mut store);
-    let totals = store.totals();
-    let cut = store.is_cut();
-    let (mut text, tail) = store.into_ends();
-    if cut {
-        text.truncate(text.trim_end_matches('\n').len());
-        let kept = (text.chars().count() + tail.chars().count()) as u64;
-        let missing = totals.characters.saturating_sub(kept);
-        let middle = marker(totals.characters, totals.lines, missing, 0, Rest::Gone);
-        text.push_str(&format!("\n{middle}\n"));
-    }
-    text.push_str(&tail);
-    TranscriptText {
-        text,
-        total_bytes: totals.bytes,
-        total_characters: totals.characters,
-        total_lines: totals.lines,
-        cut,
+impl TranscriptText {
+    fn of(rows: &Rows, mut store: Store) -> Self {
+        rows.write_to(&mut store);
+        let totals = store.totals();
+        let cut = store.is_cut();
+        let (mut text, tail) = store.into_ends();
+        if cut {
+            text.truncate(text.trim_end_matches('\n').len());
+            let kept = (text.chars().count() + tail.chars().count()) as u64;
+            let missing = totals.characters.saturating_sub(kept);
+            let middle = marker(totals.characters, totals.lines, missing, 0, Rest::Gone);
+            text.push_str(&format!("\n{middle}\n"));
+        }
+        text.push_str(&tail);
+        TranscriptText {
+            text,
+            total_bytes: totals.bytes,
+            total_characters: totals.characters,
+            total_lines: totals.lines,
+            cut,
+        }
     }
 }
 

@@ -78,23 +78,18 @@ impl Rows {
         }
         self.returned = false;
         let mut rest = text;
-        while !self.is_appending() {
-            let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) else {
-                return self.write_in_row(rest, store);
-            };
-            self.write_in_row(&rest[..at], store);
-            self.newline(store);
-            rest = &rest[at + 1..];
+        while !rest.is_empty() && !self.is_appending() {
+            rest = self.write_line(rest, store);
         }
         rest = self.leave_window(rest, store);
         self.appended.push_str(rest);
         if self.appended.len() > LONGEST {
             let appended = std::mem::take(&mut self.appended);
             let rest = self.leave_window(&appended, store);
-            if rest.len() < appended.len() {
-                self.appended.push_str(rest);
-            } else {
-                self.write_rows(rest, store);
+            // More would soon be as long again, and be looked at and copied again.
+            match rest.len() <= LONGEST / 2 {
+                true => self.appended.push_str(rest),
+                false => self.write_rows(rest, store),
             }
         }
     }
@@ -254,12 +249,20 @@ impl Rows {
 
     fn write_rows(&mut self, text: &str, store: &mut Store) {
         let mut rest = text;
-        while let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) {
-            self.write_in_row(&rest[..at], store);
-            self.newline(store);
-            rest = &rest[at + 1..];
+        while !rest.is_empty() {
+            rest = self.write_line(rest, store);
         }
-        self.write_in_row(rest, store);
+    }
+
+    /// Writes the first line of `text`, and its newline, into rows; returns the rest.
+    fn write_line<'a>(&mut self, text: &'a str, store: &mut Store) -> &'a str {
+        let Some((line, rest)) = text.split_once('\n') else {
+            self.write_in_row(text, store);
+            return "";
+        };
+        self.write_in_row(line, store);
+        self.newline(store);
+        rest
     }
 
     fn newline(&mut self, store: &mut Store) {
