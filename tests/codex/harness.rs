@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use ipycodex::agent::connect::{AgentConfig, AgentEvents, AgentKind, Timeouts, connect};
@@ -13,6 +13,8 @@ use ipycodex::agent::{
     WebSearchUse,
 };
 use serde_json::json;
+
+pub(crate) use crate::support::home::folder;
 
 /// Nothing here takes this long; a test that waits for it has failed.
 const FOREVER: Duration = Duration::from_secs(60);
@@ -211,15 +213,6 @@ pub(crate) fn plan(kind: AgentKind, home: &Path, cwd: &Path) -> AgentConfig {
         client_version: "0.0.0".into(),
         timeouts: Timeouts::default(),
     }
-}
-
-/// A directory under `target`: Codex distrusts the system's temporary one.
-pub(crate) fn folder() -> tempfile::TempDir {
-    let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    tempfile::Builder::new()
-        .prefix("codex")
-        .tempdir_in(root)
-        .unwrap()
 }
 
 /// A prompt in a fresh conversation.

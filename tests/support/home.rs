@@ -3,10 +3,10 @@
 //! In: arguments, standard input. Out: commands that see nothing of the machine they run on but `PATH`, and what
 //! came of running one ([`Ran`]).
 //!
-//! Invariants: nothing outside [`Home::path`] is written; the environment is built from nothing, so no key, locale
-//! or setting of the developer reaches the program; `codex` is never found on `PATH` by accident, and `python3` is
-//! the one without IPython. Homes lie under `target/tmp`, not under the system's temporary folder, because Codex
-//! leaves out its helper links there.
+//! Invariants: nothing outside [`Home::path`] is written but the staged runner, which all homes share; the
+//! environment is built from nothing, so no key, locale or setting of the developer reaches the program; `codex` is
+//! never found on `PATH` by accident, and `python3` is the one without IPython. Homes do not lie under the system's
+//! temporary folder, because Codex leaves out its helper links there.
 //!
 //! Absent on purpose: assertions. A test says what it expects.
 
@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{LazyLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,10 +34,7 @@ pub struct Home {
 impl Home {
     /// A home with `python3` (without IPython) on its path, and no Codex.
     pub fn new() -> Home {
-        let directory = tempfile::Builder::new()
-            .prefix("home-")
-            .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
-            .expect("target/tmp can be written");
+        let directory = folder();
         let root = directory.path().canonicalize().expect("just made");
         for name in [
             "home", "config", "state", "cache", "data", "run", "ipython", "codex", "work", "bin",
@@ -52,6 +49,7 @@ impl Home {
             variables: Vec::new(),
         };
         home.variables = home.base_variables(&root);
+        share_runner(&root.join("cache/ipycodex"));
         home.install("python3", peers::plain_python());
         home
     }
@@ -202,6 +200,56 @@ impl Default for Home {
     fn default() -> Self {
         Home::new()
     }
+}
+
+/// How the names of homes begin.
+const HOMES: &str = "ipycodex-home-";
+
+/// Makes a folder for a home: in memory if programs can be started there and there is room, else in `target/tmp`.
+pub fn folder() -> tempfile::TempDir {
+    static PLACE: LazyLock<&Path> = LazyLock::new(|| {
+        let in_memory = crate::HOMES_IN_MEMORY.map(Path::new);
+        let place = in_memory.filter(|place| is_fit(place));
+        place.inspect(|place| remove_left_homes(place));
+        place.unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    });
+    tempfile::Builder::new()
+        .prefix(HOMES)
+        .tempdir_in(*PLACE)
+        .expect("the folder can be written")
+}
+
+fn is_fit(place: &Path) -> bool {
+    let most: u64 = 2 << 30; // bytes; tests that run beside each other write some hundred megabytes
+    rustix::fs::statvfs(place).is_ok_and(|found| {
+        !found.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC)
+            && found.f_bavail * found.f_frsize > most
+    })
+}
+
+/// Removes the homes of tests that were killed a day ago.
+fn remove_left_homes(place: &Path) {
+    let day = Duration::from_secs(24 * 3600);
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        let made = entry.metadata().and_then(|found| found.modified());
+        let is_old = made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > day));
+        if is_old
+            && entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(HOMES.as_bytes())
+        {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Makes `cache` a link to the one folder that holds the Python runner of all homes: its hundred files would be written
+/// and compiled in each of a thousand.
+fn share_runner(cache: &Path) {
+    let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runner");
+    std::fs::create_dir_all(&shared).expect("target/tmp can be written");
+    std::os::unix::fs::symlink(shared, cache).expect("the folder is new");
 }
 
 /// What came of a program that ran to its end.
