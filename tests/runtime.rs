@@ -96,7 +96,7 @@ fn ipythons_own_tests_pass_in_the_engine_that_has_it() {
     }
 }
 
-/// Pythons from 3.8 to 3.13 beside `python3`: on the path, or where pyenv keeps them; each minor version once.
+/// Pythons from 3.8 to 3.13 of other minor versions than `python3`: on the path, or where pyenv keeps them; each once.
 fn other_pythons() -> Vec<PathBuf> {
     let pyenv = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
     let pyenv = pyenv.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".pyenv")));
@@ -124,7 +124,11 @@ fn other_pythons() -> Vec<PathBuf> {
         let ways = [Some(PathBuf::from(format!("python3.{minor}"))), kept];
         ways.into_iter().flatten().find(runs)
     };
-    (8..=13).filter_map(of).collect()
+    let minor = "import sys; print(sys.version_info[1])";
+    let own = Command::new("python3").args(["-c", minor]).output();
+    let own = own.map_or_else(|_| Vec::new(), |told| told.stdout);
+    let others = (8..=13).filter(|minor| minor.to_string().as_bytes() != own.trim_ascii());
+    others.filter_map(of).collect()
 }
 
 fn passes_alone(file: &str) {

@@ -80,7 +80,13 @@ fn plan_mode_holds_an_agent_back_and_is_a_mode_of_its_own() {
     shell.pty.wait_for("▸ n no, keep planning");
     shell.shows("not allowed in plan mode (command): touch x");
     shell.shows("chosen: o-reject_once");
-    shell.shows("was not written: plan mode is on");
+    // The path of the home before it decides where the line is wrapped.
+    shell
+        .pty
+        .wait_until("why a file was not written", |screen| {
+            let text = screen.contents().replace('\n', " ");
+            text.contains("was not written: plan mode is on")
+        });
     shell.shows("the agent's mode is now `plan`");
     shell.shows("? The agent has a plan of 1 step\n    1. tell\nCarry it out?");
     shell.pty.send("y");
