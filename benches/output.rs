@@ -5,6 +5,9 @@
 //!
 //! The floor of the one write is a program that does the least that we must, in three threads as we do: one reads the
 //! interpreter's pipe, one looks for escapes, checks the UTF-8, counts lines and keeps 4 MiB of each end, one writes.
+//! On two cores they, Python and this bench wait for each other: the floor is 0.86 to 0.93 x the raw pipe (AMD EPYC,
+//! three runs), ours 0.91 to 0.93 x the floor. The rest is in the thread that keeps: 3.8 instructions a byte by
+//! callgrind, of which 1.4 are the copy, 1.0 the search for other control characters, 0.4 the check of the UTF-8.
 
 use std::collections::VecDeque;
 use std::io::{PipeWriter, Read, Write};
@@ -75,11 +78,18 @@ fn against_pipe(home: &Home, what: &str, code: &str, runs: usize) -> Vec<Row> {
         peer: Some(("python3 on a raw pipe", peer.clone())),
         target,
     };
-    let mut rows = vec![row(what.into(), ours, Target::TimesPeerAtLeast(0.9))];
-    if code == ONE_WRITE {
-        let what = "50 MB in one write, its floor: three threads".to_owned();
-        rows.push(row(what, floor, Target::None));
-    }
+    let target = Target::TimesPeerAtLeast(0.9);
+    let mut rows = match code {
+        ONE_WRITE => vec![
+            row(format!("{what} (floor 0.9 x)"), ours, target),
+            row(
+                format!("{what}, its floor: three threads"),
+                floor,
+                Target::None,
+            ),
+        ],
+        _ => vec![row(what.into(), ours, target)],
+    };
     rows.push(Row {
         what: format!("{what}: peak memory of our process"),
         unit: "MiB",
