@@ -3,7 +3,8 @@
 //! Ours is the whole program, its start included; of `nbformat` only the reading and the writing are counted, not
 //! Python's start. The files lie in memory, where there is such a folder, since ours writes through to the disk and
 //! `nbformat` does not; what the disk takes is a row of its own, beside a plain write of as many bytes that is synced.
-//! How an edit grows is beside how a plain read and write of the same bytes grows: fresh memory costs more the more of
+//! How an edit grows is measured apart from `nbformat`, which leaves fresh memory to whoever comes next. Beside it is
+//! how a plain read and write of the same bytes grows, in a process of its own: fresh memory costs more the more of
 //! it is asked for. The instructions of an edit (callgrind) are 3.7 times as many for four times the file.
 //! What is unwritten is written before ours is timed: a sync of one file waits for those of others.
 
@@ -16,6 +17,9 @@ use serde_json::json;
 
 use crate::support::peers;
 use crate::table::{Figures, Row, Target, in_turn};
+
+/// Its value: a file that [`copy`] reads and writes.
+pub const CHILD: &str = "IPYCODEX_BENCH_COPY";
 
 const RUNS: usize = 5;
 
@@ -42,26 +46,35 @@ pub fn rows() -> Vec<Row> {
     let read = "book = nbformat.read(sys.argv[1], as_version=4)\ntext = '\\n'.join(cell.source for cell in book.cells)";
     let write = "book = nbformat.read(sys.argv[1], as_version=4)\nbook.cells[7].source = 'x'\n\
         nbformat.write(book, sys.argv[1] + '.peer')";
+    let [shown, theirs, edited, written] = in_turn(
+        RUNS,
+        [
+            &mut || show(&large).map(|(took, _)| took),
+            &mut || nbformat(&large, read),
+            &mut || edit(&large).map(|(took, _)| took),
+            &mut || nbformat(&large, write),
+        ],
+    );
+    let copy = |file: &Path| {
+        let bench = std::env::current_exe().map_err(|error| error.to_string())?;
+        run(Command::new(bench).env(CHILD, file)).map(|(took, _)| took)
+    };
     let [
-        shown,
+        shown_large,
         shown_small,
-        theirs,
-        edited,
+        edited_large,
         edited_small,
-        written,
-        copied,
+        copied_large,
         copied_small,
     ] = in_turn(
         RUNS,
         [
             &mut || show(&large).map(|(took, _)| took),
             &mut || show(&small).map(|(took, _)| took),
-            &mut || nbformat(&large, read),
             &mut || edit(&large).map(|(took, _)| took),
             &mut || edit(&small).map(|(took, _)| took),
-            &mut || nbformat(&large, write),
-            &mut || read_and_write(&large),
-            &mut || read_and_write(&small),
+            &mut || copy(&large),
+            &mut || copy(&small),
         ],
     );
     let on_disk = tempfile::tempdir().expect("a temporary folder can be made");
@@ -106,28 +119,28 @@ pub fn rows() -> Vec<Row> {
     vec![
         row(
             format!("show {LARGE} MB"),
-            shown.clone(),
+            shown,
             "nbformat.read",
             theirs,
             0.2,
         ),
         row(
             format!("edit a cell of {LARGE} MB"),
-            edited.clone(),
+            edited,
             "nbformat.read, write",
             written,
             0.2,
         ),
         row(
             format!("show {LARGE} MB by {SMALL} MB"),
-            shown,
+            shown_large,
             "ours, a quarter",
             shown_small,
             4.4,
         ),
         row(
             format!("edit {LARGE} MB by {SMALL} MB (its floor: the next row)"),
-            edited,
+            edited_large,
             "ours, a quarter",
             edited_small,
             4.4,
@@ -136,7 +149,7 @@ pub fn rows() -> Vec<Row> {
             target: Target::None,
             ..row(
                 format!("a plain read and write, {LARGE} MB by {SMALL} MB"),
-                copied,
+                copied_large,
                 "the same, a quarter",
                 copied_small,
                 0.0,
@@ -200,26 +213,27 @@ pub(crate) fn notebook(folder: &Path, megabytes: usize) -> PathBuf {
     path
 }
 
-/// The least an edit takes: the whole file comes into memory, and goes into a new one in its place; in ms.
-fn read_and_write(file: &Path) -> Result<f64, String> {
-    rustix::fs::sync();
-    let began = Instant::now();
+/// The least an edit takes: the whole file comes into memory, and goes into a new one in its place.
+///
+/// # Errors
+/// As reading, writing and renaming.
+pub fn copy(file: &Path) -> std::io::Result<()> {
     let new = file.with_extension("new");
-    let copied = std::fs::read(file).and_then(|text| std::fs::write(&new, text));
-    let copied = copied.and_then(|()| std::fs::rename(&new, file));
-    copied.map_err(|error| error.to_string())?;
-    Ok(began.elapsed().as_secs_f64() * 1e3)
+    std::fs::write(&new, std::fs::read(file)?)?;
+    std::fs::rename(&new, file)
+}
+
+fn ours(file: &Path, before: &[&str], after: &[&str]) -> Result<(f64, f64), String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ipycodex"));
+    command.arg("notebook").args(before).arg(file).args(after);
+    run(&mut command)
 }
 
 /// Milliseconds, and the most memory that was seen, in MB.
-fn ours(file: &Path, before: &[&str], after: &[&str]) -> Result<(f64, f64), String> {
+fn run(command: &mut Command) -> Result<(f64, f64), String> {
     rustix::fs::sync();
     let began = Instant::now();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ipycodex"))
-        .arg("notebook")
-        .args(before)
-        .arg(file)
-        .args(after)
+    let mut child = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
