@@ -88,7 +88,10 @@ fn what_the_interpreter_and_the_agent_say() {
     tmux.pty.at_line("In [2]:");
     // A suggestion, by name and as typed at the terminal.
     tmux.keys(&["alpha_", "M-."]);
-    tmux.pty.wait_for("In [2]: alpha_one");
+    tmux.pty
+        .wait_until("the suggestion in the last line", |screen| {
+            screen.contents().trim_end().ends_with("In [2]: alpha_one")
+        });
     tmux.keys(&["Right", "(1)", "Enter"]);
     tmux.pty.wait_for("Out[2]: 1");
     tmux.pty.at_line("In [3]:");
