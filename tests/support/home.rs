@@ -220,10 +220,10 @@ pub fn folder() -> tempfile::TempDir {
 }
 
 fn is_fit(place: &Path) -> bool {
-    let most: u64 = 2 << 30; // bytes; tests that run beside each other write some hundred megabytes
+    let needed: u64 = 2 << 30; // bytes; tests that run beside each other write some hundred megabytes
     rustix::fs::statvfs(place).is_ok_and(|found| {
         !found.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC)
-            && found.f_bavail * found.f_frsize > most
+            && found.f_bavail * found.f_frsize > needed
     })
 }
 
@@ -233,12 +233,7 @@ fn remove_left_homes(place: &Path) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let made = entry.metadata().and_then(|found| found.modified());
         let is_old = made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > day));
-        if is_old
-            && entry
-                .file_name()
-                .as_encoded_bytes()
-                .starts_with(HOMES.as_bytes())
-        {
+        if is_old && entry.file_name().to_string_lossy().starts_with(HOMES) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
