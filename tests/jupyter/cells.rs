@@ -304,8 +304,10 @@ fn a_cell_ends_whenever_it_is_interrupted() {
         std::thread::sleep(Duration::from_micros(400 * delay));
         harness.calls().interrupt();
         let (_, ending) = harness.told(id);
+        // An interrupt outside the handler of ipykernel 7.4.0 ends it (2 of 1,400 sent by `jupyter_client` did).
+        let kernel_left = matches!(ending, Ending::Died(Death::Exited(0) | Death::Signalled(2)));
         assert!(
-            matches!(ending, Ending::Ok | Ending::Interrupted),
+            kernel_left || matches!(ending, Ending::Ok | Ending::Interrupted),
             "{ending:?}"
         );
     }
