@@ -1,7 +1,5 @@
 //! Turns with the scripted agent: what is told, asked, written and run, and how a session is gone on with.
 
-use std::time::{Duration, Instant};
-
 use ipycodex::agent::{
     AgentEvent, AgentNotice, AgentReply, AgentUpdate, Decision, FailureKind, InputPart, Lookup,
     LookupReply, McpServer, PlanMode, QuestionAnswer, Subject, ThreadPoint, ToolRoute, WorkStatus,
@@ -12,6 +10,7 @@ use serde_json::json;
 use super::harness::{careful, request, run_prompt, scripted, sent};
 use crate::codex::harness::{Harness, exchange, folder};
 use crate::support::await_true;
+use crate::support::home::PATIENCE;
 
 #[test]
 fn an_answer_streams_with_its_reasoning_plan_and_tokens() {
@@ -218,23 +217,24 @@ fn a_command_runs_in_a_terminal_of_ours_when_it_may() {
 #[test]
 fn a_cancel_ends_the_turn_at_once_and_the_next_begins_anew() {
     let folder = folder();
-    let mut harness = Harness::new(scripted("", folder.path()));
+    let mut plan = scripted("", folder.path());
+    // An agent that is not told would be waited for until the harness gives up.
+    plan.timeouts.cancel = 2 * PATIENCE;
+    let mut harness = Harness::new(plan);
     for words in ["slow", "permission"] {
         let turn = harness.agent.start(request(words, folder.path()));
-        let mut cancelled = None;
+        let mut cancelled = false;
         let events = harness.finish(turn, |agent, turn, event| {
             if matches!(
                 event,
                 AgentEvent::Text { .. } | AgentEvent::QuestionAsked { .. }
-            ) && cancelled.is_none()
+            ) && !cancelled
             {
                 agent.cancel(turn);
-                cancelled = Some(Instant::now());
+                cancelled = true;
             }
         });
         assert!(events.interrupted(), "{events:?}");
-        let took = cancelled.unwrap().elapsed();
-        assert!(took < Duration::from_millis(200), "{took:?}");
     }
     let events = harness.run(request("hello", folder.path()));
     assert_eq!(events.text(), "hello ");

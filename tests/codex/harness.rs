@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
 use ipycodex::agent::connect::{AgentConfig, AgentEvents, AgentKind, Timeouts, connect};
 use ipycodex::agent::{
@@ -14,10 +13,8 @@ use ipycodex::agent::{
 };
 use serde_json::json;
 
+use crate::support::home::PATIENCE;
 pub(crate) use crate::support::home::folder;
-
-/// Nothing here takes this long; a test that waits for it has failed.
-const FOREVER: Duration = Duration::from_secs(60);
 
 /// An agent under test.
 pub(crate) struct Harness {
@@ -146,7 +143,7 @@ impl Harness {
     pub(crate) fn next(&mut self) -> AgentEvent {
         let events = &mut self.events;
         self.runtime
-            .block_on(async { tokio::time::timeout(FOREVER, events.recv()).await })
+            .block_on(async { tokio::time::timeout(PATIENCE, events.recv()).await })
             .expect("an event in time")
             .expect("an agent that lives")
     }
@@ -155,7 +152,7 @@ impl Harness {
     pub(crate) fn look_up(&mut self, lookup: Lookup) -> Result<LookupReply, AgentFailure> {
         let events = self.agent.look_up(lookup);
         self.runtime
-            .block_on(async { tokio::time::timeout(FOREVER, events).await })
+            .block_on(async { tokio::time::timeout(PATIENCE, events).await })
             .expect("an answer in time")
             .expect("an agent that lives")
     }

@@ -6,7 +6,6 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
-use std::time::Duration;
 
 use base64::Engine;
 use ipycodex::jupyter::{ChannelEvent, ConnectionInfo, Gateway, IncomingMessage};
@@ -14,9 +13,7 @@ use ipycodex::jupyter::{open_channels, open_socket};
 use serde_json::json;
 
 use super::mutate::cuts;
-
-/// Nothing takes this long.
-const FOREVER: Duration = Duration::from_secs(60);
+use crate::support::home::PATIENCE;
 
 /// A message as it was heard.
 type Heard = (String, String, String, Vec<Vec<u8>>);
@@ -52,7 +49,7 @@ fn pour(to: &mut impl Write, bytes: &[u8], cuts: &[usize]) {
 fn block<T>(work: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().unwrap();
-    let limited = async { tokio::time::timeout(FOREVER, work).await };
+    let limited = async { tokio::time::timeout(PATIENCE, work).await };
     runtime.block_on(limited).expect("an end in time")
 }
 

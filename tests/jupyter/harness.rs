@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use ipycodex::jupyter::data_dirs;
 use ipycodex::runtime::connect::{
@@ -15,6 +14,7 @@ use ipycodex::runtime::{
 
 use ipycodex::text::offset::CodePoints;
 
+use crate::support::home::PATIENCE;
 use crate::support::peers;
 
 /// A cell of Python that prints and sleeps. Another thread prints: an interrupt that finds ipykernel in a flush is lost
@@ -23,9 +23,6 @@ use crate::support::peers;
 pub(super) const SLEEPS: &str = "import threading, time
 threading.Thread(target=print, args=('on',), kwargs={'flush': True}).start()
 while True: time.sleep(0.01)";
-
-/// No test waits longer for one event.
-const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) struct Harness {
     pub(super) runtime: Option<Box<dyn Runtime>>,
@@ -96,7 +93,7 @@ impl Harness {
     }
 
     pub(super) fn next(&mut self) -> RuntimeEvent {
-        let next = async { tokio::time::timeout(LIMIT, self.events.recv()).await };
+        let next = async { tokio::time::timeout(PATIENCE, self.events.recv()).await };
         let next = self.waiter.block_on(next);
         next.expect("the runtime says something in time").unwrap()
     }

@@ -100,8 +100,9 @@ fn an_interrupt_ends_a_look_and_a_replay_and_leaves_nothing() {
         let began = Instant::now();
         shell.pty.send(CTRL_C);
         shell.at(number + 1);
+        // A look ends by itself after ten seconds.
         assert!(
-            began.elapsed() < Duration::from_secs(2),
+            began.elapsed() < Duration::from_secs(8),
             "{command}: {:?}",
             began.elapsed()
         );

@@ -12,10 +12,9 @@ use ipycodex::runtime::{
     RuntimeEvent, RuntimeInfo, RuntimeRequest, Stdin, TerminalSize,
 };
 
+use crate::support::home::PATIENCE;
 use crate::support::peers;
 
-/// No test waits longer for one event.
-pub(super) const LIMIT: Duration = Duration::from_secs(60);
 pub(super) const BOTH: [Form; 2] = [Form::Pipes, Form::Terminal];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,7 +102,7 @@ impl Harness {
     pub(super) fn next(&mut self) -> RuntimeEvent {
         let events = &mut self.events;
         self.waiter
-            .block_on(async { tokio::time::timeout(LIMIT, events.recv()).await })
+            .block_on(async { tokio::time::timeout(PATIENCE, events.recv()).await })
             .expect("an event within the limit")
             .expect("an open channel")
     }
