@@ -64,8 +64,7 @@ class Both(Engine):
         self.assertEqual([frame["ename"] for frame in failed.of("error")], ["ZeroDivisionError"], what)
         self.assertIn("1 / 0", "".join(failed.of("error")[0]["traceback"]).replace("\x1b[39m", ""), what)
         self.assertEqual(host.run("v + 1").value, "42", what)
-        names = [each["text"] for each in host.ask("complete", code="v.bit_l", pos=7)["completions"]]
-        self.assertIn("bit_length", str(names), what)
+        self.assertIn("bit_length", str(host.ask("complete", code="v.bit_l", pos=7)), what)
         self.assertTrue(host.ask("inspect", code="v", pos=1, name="v")["inspection"]["found"], what)
         self.assertIn("int", str(host.run("v?").frames), what)
         looked = host.ask("snapshot", **LOOK)
@@ -102,10 +101,23 @@ class Both(Engine):
                 "had = '%s' in sys.modules\nimport %s\ngot['%s'] = %s\n'mine' in vars(%s), had" % ((name,) * 5)
             )
             self.assertIn(cell.value, ("(True, False)", "(False, True)"), name)
+        host.ask("complete", code="v.bit_l", pos=7, engine="jedi")
         self.goes_through(host, "imported")
         # A library that the runner still loads, in a thread of its own, finds its own modules meanwhile.
         others = "[name for name in got if sys.modules.get(name) is not got[name]]"
         self.until(lambda: host.run(others).value == "[]")
+
+    def test_modules_are_hidden_until_the_last_thread_has_left(self):
+        """One that loads for long stays within while the other comes and goes, and cells import files meanwhile."""
+        host = self.host(cwd=self.folder(["sched", "wave"], "a value"))
+        host.run("import sys\ngenuine = sys.modules[[name for name in sys.modules if name.endswith('.stdlib')][0]]")
+        host.run("def stand():\n    return [sys.modules.get(each.__name__) is each for each in (sched, wave)]")
+        host.run("import sched\nfirst, second = genuine.GenuineModules(), genuine.GenuineModules()")
+        self.assertIn("mine", host.run("vars(sched)").value)
+        host.run("with first:\n    import wave\n    with second:\n        between = stand()\n    after = stand()")
+        self.assertEqual(host.run("between, after, stand()").value, "([False, False], [False, False], [True, True])")
+        host.run("second.__enter__()\nfirst.__enter__()\nsecond.__exit__()\nbetween = stand()\nfirst.__exit__()")
+        self.assertEqual(host.run("between, stand()").value, "([False, False], [True, True])")
 
     def test_replaced_builtins(self):
         host = self.host()

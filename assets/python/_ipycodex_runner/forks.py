@@ -27,7 +27,10 @@ def fork():
 
     with GenuineModules(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads beside the fork: only ours are there, and they hold nothing
-        return os.fork()
+        child = os.fork()
+        if not child:
+            GenuineModules.entered = 1  # only this thread is there
+        return child
 
 
 def drop_child_signals():

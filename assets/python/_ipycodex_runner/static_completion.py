@@ -11,6 +11,8 @@ import ast
 import re
 import sys
 
+from . import stdlib
+
 PATIENCE = 0.15
 DELAY = 0.3  # seconds between a first Tab and the work it gives jedi
 LIMIT = 500
@@ -190,8 +192,9 @@ def complete_with_jedi(ns, code, position):
 
 
 def warm_up():
-    """Starts one small jedi completion in the background, since the first one is slow."""
-    if JediRequest.latest is None and has_jedi():
+    """Starts one small jedi completion in the background, since the first one is slow; not where cells would find
+    modules of the library instead of their own files meanwhile."""
+    if JediRequest.latest is None and not stdlib.shadowed and has_jedi():
         JediRequest.latest = JediRequest({}, "''.", 3)
 
 

@@ -19,6 +19,7 @@ python_import = builtins["__import__"]
 PYTHON_BUILTINS = {
     name: value for name, value in builtins.items() if type(value) in (type, type(len)) and name != "input"
 }  # `input` is ours to set
+MAIN = get_ident()
 MISSING = object()
 CALLABLE = list(PYTHON_BUILTINS.values())
 FOLDER = os.path.dirname(getattr(os, "__file__", ""))
@@ -122,6 +123,10 @@ def is_genuine(name, module):
     return not origin.startswith("/") or is_stdlib_path(origin)
 
 
+def is_loading(module):
+    return getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
 def is_stdlib_path(origin):
     return origin.startswith(tuple(path + "/" for path in STDLIB_PATHS)) and not origin.startswith(PACKAGES)
 
@@ -141,7 +146,7 @@ def import_for_runner(name, globals=None, locals=None, fromlist=(), level=0):
     if (
         module is not None
         and (not shadowed or is_genuine(whole, module))
-        and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+        and not is_loading(module)
     ):
         if not fromlist:
             return module if "." not in name else sys.modules[name.partition(".")[0]]
@@ -157,7 +162,7 @@ def import_for_runner(name, globals=None, locals=None, fromlist=(), level=0):
             with GenuineModules():
                 return python_import(name, globals, locals, fromlist, level)
         except Exception:
-            if not find_changed(True):
+            if not shadowed and not find_changed(True):  # a cell may have imported a file of its own meanwhile
                 raise
             with GenuineModules(True):
                 return python_import(name, globals, locals, fromlist, level)
@@ -168,11 +173,11 @@ def import_for_runner(name, globals=None, locals=None, fromlist=(), level=0):
 
 
 class GenuineModules:
-    """While it is entered, modules and builtins are the real ones: builtins that lack or cannot be called, or, with
-    `everything`, all that were replaced."""
+    """While any thread has entered it, modules and builtins are the real ones: builtins that lack or cannot be called,
+    or, with `everything`, all that were replaced."""
 
     entered = 0
-    modules = ()
+    users_modules = {}  # what stands in `sys.modules` again when the last thread has left
     builtins = ()
 
     def __init__(self, everything=False):
@@ -184,25 +189,23 @@ class GenuineModules:
             if self.everything or GenuineModules.entered == 1:
                 self.builtins = find_changed(self.everything)
                 builtins.update((name, PYTHON_BUILTINS[name]) for name in self.builtins)
-            if GenuineModules.entered == 1:
-                self.modules = {
-                    name: sys.modules[name]
-                    for name in shadowed
-                    if name in sys.modules and not is_genuine(name, sys.modules[name])
-                }
-                for name in self.modules:
-                    if name in hidden_modules:
-                        sys.modules[name] = hidden_modules[name]
-                    else:
-                        del sys.modules[name]
+            for name in tuple(shadowed):
+                module = sys.modules.get(name)
+                if is_genuine(name, module) or (get_ident() != MAIN and is_loading(module)):
+                    continue  # Python's import takes it out of `sys.modules` at its end and puts it back
+                self.users_modules.setdefault(name, sys.modules.pop(name))
+                if name in hidden_modules:
+                    sys.modules[name] = hidden_modules[name]
 
     def __exit__(self, *_error):
         with lock:
             GenuineModules.entered -= 1
-            for name in self.modules:
-                if name in sys.modules:
-                    hidden_modules[name] = sys.modules[name]
-                sys.modules[name] = self.modules[name]
+            if not GenuineModules.entered:
+                for name in self.users_modules:
+                    if name in sys.modules and is_genuine(name, sys.modules[name]):
+                        hidden_modules[name] = sys.modules[name]
+                sys.modules.update(self.users_modules)
+                self.users_modules.clear()
             restore_builtins(self.builtins)
 
 
