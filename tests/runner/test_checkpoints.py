@@ -39,6 +39,17 @@ class Steps(Checkpointed):
                 if sys.version_info >= (3, 9):
                     self.assertEqual(self.cell(host, "await asyncio.to_thread(work, 2)").value, "3")
 
+    def test_a_native_thread_is_an_obstacle_unless_it_ends_in_a_moment(self):
+        host = self.start()
+        self.cell(host, "import ctypes; library, thread = ctypes.CDLL(None), ctypes.c_ulong()")
+        lives = "_ = library.pthread_create(ctypes.byref(thread), None, library.usleep, ctypes.c_void_p(%d))"  # us
+        self.cell(host, lives % 100_000)
+        self.cell(host, "a = 1")
+        self.assertIn("stepped", self.step(host, "back", number=host.cells))
+        self.cell(host, lives % 60_000_000)
+        self.cell(host, "a = 2")
+        self.assertIn("1 native thread(s) are running", self.step(host, "back", number=host.cells)["failed"])
+
     def test_a_step_takes_back_names_values_and_places(self):
         for terminal in (False, True):
             with self.subTest(terminal=terminal):

@@ -15,6 +15,7 @@ from time import perf_counter, time
 from . import copies, file_audit, fork_state, forks, prefault
 
 QUIET = 20  # ms without a request before a copy is made
+TRIES = 5  # while threads are in the way
 LINE = 60  # characters of a cell that name it
 MEASURED = 4  # copies that are measured in one idle moment
 PAGE = 4096
@@ -99,12 +100,16 @@ class Checkpoints:
 
     def on_idle(self, server):
         """Makes a copy if no request comes for `QUIET` ms. In the copy, this returns when it has taken over."""
+        tries = 0
         while self.stale and self.limit and self.is_quiet(server.loop, QUIET):
             if not prefault.collapse_large(copies.load_libc(), lambda: self.is_quiet(None, 0)):
                 continue  # a request has come, or had come and gone
             self.stale = False
+            tries += 1
             with self.lock:
-                self.make_copy()
+                has_taken_over = self.make_copy()
+            if not has_taken_over and tries < TRIES:
+                self.stale = isinstance(self.reasons.get(len(self.log)), fork_state.Passing)
         return self
 
     def make_copy(self):
