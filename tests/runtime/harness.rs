@@ -9,7 +9,7 @@ use std::time::Duration;
 use ipycodex::runtime::connect::{PythonPlan, RuntimeEvents, RuntimePlan, connect};
 use ipycodex::runtime::{
     CellTerminal, Death, Execute, Finish, Interrupter, OutputStream, RequestId, Runtime,
-    RuntimeEvent, RuntimeInfo, RuntimeRequest, Stdin, TerminalSize,
+    RuntimeEvent, RuntimeInfo, RuntimeReply, RuntimeRequest, Stdin, TerminalSize,
 };
 
 use crate::support::home::PATIENCE;
@@ -128,6 +128,14 @@ impl Harness {
             stdin,
             ..Execute::numbered(code.into(), 1)
         }))
+    }
+
+    pub(super) fn ask(&mut self, request: RuntimeRequest) -> RuntimeReply {
+        let asked = self.runtime().submit(request);
+        self.until(|event| match event {
+            RuntimeEvent::Replied { id, answer } if *id == asked => Some(answer.clone()),
+            _ => None,
+        })
     }
 
     pub(super) fn run(&mut self, code: &str) -> CellEvents {

