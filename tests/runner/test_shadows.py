@@ -118,6 +118,8 @@ class Both(Engine):
         self.assertEqual(host.run("between, after, stand()").value, "([False, False], [False, False], [True, True])")
         host.run("second.__enter__()\nfirst.__enter__()\nsecond.__exit__()\nbetween = stand()\nfirst.__exit__()")
         self.assertEqual(host.run("between, stand()").value, "([False, False], [True, True])")
+        host.run("first.threads.append(0)\nwith first:\n    genuine.drop_other_threads()")
+        self.assertEqual(host.run("stand()").value, "[True, True]", "in a fork, the other thread is not")
 
     def test_replaced_builtins(self):
         host = self.host()

@@ -10,7 +10,7 @@ import os
 from select import POLLIN, poll
 
 from . import wire
-from .stdlib import GenuineModules
+from .stdlib import GenuineModules, drop_other_threads
 
 PATIENCE = 5.0  # seconds for another process to answer
 LIMIT = os.sysconf("SC_OPEN_MAX")  # below 0: none
@@ -29,7 +29,7 @@ def fork():
         warnings.simplefilter("ignore")  # of threads beside the fork: only ours are there, and they hold nothing
         child = os.fork()
         if not child:
-            GenuineModules.entered = 1  # only this thread is there
+            drop_other_threads()
         return child
 
 

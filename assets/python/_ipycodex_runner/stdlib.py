@@ -176,7 +176,7 @@ class GenuineModules:
     """While any thread has entered it, modules and builtins are the real ones: builtins that lack or cannot be called,
     or, with `everything`, all that were replaced."""
 
-    entered = 0
+    threads = []  # those that have entered it, as often as they have
     users_modules = {}  # what stands in `sys.modules` again when the last thread has left
     builtins = ()
 
@@ -185,8 +185,8 @@ class GenuineModules:
 
     def __enter__(self):
         with lock:
-            GenuineModules.entered += 1
-            if self.everything or GenuineModules.entered == 1:
+            self.threads.append(get_ident())
+            if self.everything or len(self.threads) == 1:
                 self.builtins = find_changed(self.everything)
                 builtins.update((name, PYTHON_BUILTINS[name]) for name in self.builtins)
             for name in tuple(shadowed):
@@ -199,14 +199,19 @@ class GenuineModules:
 
     def __exit__(self, *_error):
         with lock:
-            GenuineModules.entered -= 1
-            if not GenuineModules.entered:
+            self.threads.remove(get_ident())
+            if not self.threads:
                 for name in self.users_modules:
                     if name in sys.modules and is_genuine(name, sys.modules[name]):
                         hidden_modules[name] = sys.modules[name]
                 sys.modules.update(self.users_modules)
                 self.users_modules.clear()
             restore_builtins(self.builtins)
+
+
+def drop_other_threads():
+    """In a forked process, where the others are not."""
+    GenuineModules.threads[:] = [each for each in GenuineModules.threads if each == get_ident()]
 
 
 def find_changed(everything):
