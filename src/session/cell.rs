@@ -139,7 +139,7 @@ impl CellRun {
     pub(super) fn show_to(&mut self, out: RunSender) -> String {
         self.verbosity = Verbosity::Full;
         self.out = out;
-        self.shown.text()
+        self.shown.whole_text()
     }
 
     /// Returns true for a cell of the user's in the user's interpreter.

@@ -99,6 +99,15 @@ impl OutputCollector {
         self.transcript.snapshot().text
     }
 
+    /// As [`OutputCollector::text`], with the newlines at the end.
+    pub(super) fn whole_text(&self) -> String {
+        let TranscriptText {
+            text, total_bytes, ..
+        } = self.transcript.snapshot();
+        let newlines = self.transcript.length().saturating_sub(total_bytes);
+        text + &"\n".repeat(usize::try_from(newlines).unwrap_or_default())
+    }
+
     /// Returns the text, the bundles and their places in the text.
     pub(super) fn finish(mut self) -> (TranscriptText, Vec<MimeBundle>, Layout) {
         self.transcript.finish();
@@ -129,6 +138,19 @@ mod tests {
         CellOutput::Stream {
             name: name.into(),
             text: text.into(),
+        }
+    }
+
+    #[test]
+    fn a_last_line_is_open_or_has_ended() {
+        let mut shown = OutputCollector::new(1 << 16);
+        for (printed, whole) in [
+            ("a\nname? ", "a\nname? "),
+            ("Ada\n", "a\nname? Ada\n"),
+            ("\n", "a\nname? Ada\n\n"),
+        ] {
+            shown.push(OutputStream::Stdout, printed.as_bytes());
+            assert_eq!(shown.whole_text(), whole);
         }
     }
 

@@ -160,15 +160,18 @@ fn a_merge_that_is_stopped_changes_nothing_and_can_be_made_again() {
 #[test]
 fn a_cell_may_begin_there_be_watched_and_be_killed() {
     let shell = start();
-    let code = "%%background\nprint('first'); wait('go'); print('second'); wait('end')\n\n\n";
+    let code = "%%background\nprint('first'); print('half', end=' ', flush=True); open('there', 'w').close()\n\
+                wait('go'); print('whole'); wait('end')\n\n\n";
     shell.at(2);
     shell.pty.send(&code.replace('\n', "\r"));
     shell.shows(&format!("In [2] {BEHIND}"));
     shell.at(3);
+    let there = shell.home.work().join("there");
+    await_true("half a line", || there.exists());
     shell.pty.send_line("%ipycodex show 2");
-    shell.pty.wait_for("\nfirst");
+    shell.pty.wait_for("\nfirst\nhalf");
     open(&shell, "go");
-    shell.pty.wait_for("\nsecond");
+    shell.pty.wait_for("\nhalf whole");
     shell.pty.send(CTRL_C);
     shell.shows("stopped waiting");
     shell.at(4);

@@ -301,13 +301,9 @@ pub(crate) fn watch(step: &mut Step<'_>, line: u32, out: &RunSender) -> bool {
     let Some(BranchWork::Cell { run, .. }) = job.map(|job| &mut job.work) else {
         return false;
     };
-    let mut text = run.show_to(out.clone());
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
     let output = CellEvent::Output {
         stream: OutputStream::Stdout,
-        bytes: text.into_bytes(),
+        bytes: run.show_to(out.clone()).into_bytes(),
         foreign: false,
     };
     step.send(out, output);
