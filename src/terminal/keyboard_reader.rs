@@ -353,7 +353,7 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
                 self.router.session.interrupt();
             }
             (KeyOwner::Cell(terminal, false), byte)
-                if Some(byte) == self.router.background && is_in_line_mode(terminal.as_ref()) =>
+                if Some(byte) == self.router.background && self.takes_lines(terminal.as_ref()) =>
             {
                 self.router.session.move_to_background();
             }
@@ -389,6 +389,14 @@ impl<F: Fn(KeyboardEvent)> KeyDispatcher<F> {
             }
             _ => KeyOwner::Turn,
         }
+    }
+
+    /// Returns true while no program of the cell's own has its terminal. Before the cell starts none has, whatever the
+    /// mode: the interpreter leaves line mode for a moment to take back what the last cell did not read.
+    fn takes_lines(&self, terminal: &dyn CellTerminal) -> bool {
+        let mode = terminal.mode();
+        let in_line_mode = mode.signals && mode.canonical && !mode.foreground_program;
+        !mode.job_control && (in_line_mode || !self.router.state().open)
     }
 
     /// Returns true during a replay, whose cells never have the keyboard.
@@ -522,12 +530,6 @@ impl ReaderWaker {
     fn writer(&self) -> MutexGuard<'_, Option<PipeWriter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Returns true while a cell's terminal takes lines: no program of the cell's own has it.
-fn is_in_line_mode(terminal: &dyn CellTerminal) -> bool {
-    let mode = terminal.mode();
-    mode.signals && mode.canonical && !mode.foreground_program && !mode.job_control
 }
 
 fn next_reason(listener: &mut PipeReader) -> WakeReason {

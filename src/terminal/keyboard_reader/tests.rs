@@ -15,7 +15,7 @@ use crate::display::{Display, Keyboard, Pictures, RunRenderer, Typeahead};
 use crate::environment::Environment;
 use crate::markdown::Appearance;
 use crate::properties;
-use crate::runtime::InputReply;
+use crate::runtime::{InputReply, TerminalMode, TerminalSize};
 use crate::screen::{ColorChoice, Screen};
 use crate::session::{
     ProposedCell, Question, QuestionChoice, QuestionEvent, QuestionSubject, Reply, SessionEvent,
@@ -36,6 +36,64 @@ fn wake_reasons_come_in_order_and_only_to_a_reader() {
     assert_eq!(
         heard,
         [WakeReason::Resumed, WakeReason::Interrupt, WakeReason::Over]
+    );
+}
+
+/// A terminal that is not in line mode.
+struct Unlined;
+
+impl CellTerminal for Unlined {
+    fn type_bytes(&self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+    fn take_lines(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn has_lines(&self) -> bool {
+        false
+    }
+    fn is_waiting_for_input(&self) -> bool {
+        false
+    }
+    fn resize(&self, _: TerminalSize) {}
+    fn mode(&self) -> TerminalMode {
+        TerminalMode {
+            signals: true,
+            canonical: false,
+            foreground_program: false,
+            job_control: false,
+        }
+    }
+}
+
+#[test]
+fn a_cell_that_has_not_started_takes_the_key_that_moves_it_to_the_background() {
+    let session = SessionHandle::ended();
+    let display = session.submit(Submission::default()).waker();
+    let queue = SharedKeyQueue::default();
+    let key = 2;
+    let router = InputRouter::new(
+        session,
+        display,
+        queue,
+        Some(key),
+        crate::input::Mode::Cells,
+    );
+    let mut keys = KeyDispatcher {
+        router: Arc::clone(&router),
+        on_signal: |_| {},
+        stopped: false,
+        within: Decoder::default(),
+    };
+    router.set_cell(Some(Arc::new(Unlined)));
+    keys.take(b"a\x02b");
+    assert_eq!(router.state().kept, b"ab");
+    router.open();
+    keys.take(b"\x02");
+    assert_eq!(
+        router.state().refused,
+        b"ab\x02",
+        "a program of the cell has the terminal"
     );
 }
 
